@@ -317,6 +317,7 @@ monitors:
 fn incompressible_flow_on_an_emulated_device_is_that_of_the_cpu() {
     let Some(emulator) = emulator() else { return };
     let program = env!("CARGO_BIN_EXE_dgsuite");
+    let lower = INCOMPRESSIBLE.replace("order: 2", "order: 2, pressure_order: lower");
     let cases = [
         (INCOMPRESSIBLE, "{ dt: 0.01, steps: 4 }"),
         (
@@ -324,6 +325,7 @@ fn incompressible_flow_on_an_emulated_device_is_that_of_the_cpu() {
             "{ dt: 0.01, steps: 4, subcycles: auto, cfl: 0.02, splitting: pressure-correction }",
         ),
         (DRIVEN, "{ dt: 0.05, steps: 4 }"),
+        (&lower, "{ dt: 0.01, steps: 4, splitting: pressure-correction }"),
     ];
     for (flow, time) in cases {
         let solver = "solver: { pressure: { tolerance: 1e-11 }, velocity: { tolerance: 1e-11 } }";

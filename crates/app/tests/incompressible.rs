@@ -23,6 +23,11 @@ fn incompressible_flow_without_sense() {
     refuses("space.order=0", &["`space.order` is 0, but must be from 1 to 10"]);
     refuses("space.penalties=off", &["`off` is not a value of `space.penalties`", "on, none"]);
     refuses("space.penalties={ divergence: -1 }", &["`space.penalties.divergence` is -1"]);
+    let lower = "space={ order: 1, pressure_order: lower }";
+    refuses(lower, &["`space.pressure_order` does not belong to velocities of order 1", "orders from 2 on"]);
+    let lower = "space={ order: 2, penalties: none, pressure_order: lower }";
+    refuses(lower, &["does not belong to flow without the penalty", "`space.penalties: on`"]);
+    refuses("space.pressure_order=1", &["`space.pressure_order`", "equal, lower"]);
     refuses("time.scheme=lserk54", &["does not belong to the model incompressible", "bdf1, bdf2 and bdf3"]);
     let rest = with(CHANNEL, "initial: { u: y, v: 0 }\n", "");
     refused(&rest, &["--set", "time.dt="], &["`time.dt` is missing", "the fluid is at rest at the start"]);

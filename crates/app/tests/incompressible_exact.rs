@@ -1,7 +1,9 @@
 //! Incompressible flow against exact solutions: orders in space and time, splittings, shapes, threads.
 
-use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup};
-use dgsuite::systems::incompressible::{FlowRate, Incompressible, Penalties, Splitting, Subcycling};
+use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup, State};
+use dgsuite::systems::incompressible::{
+    FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling,
+};
 use dgsuite_mesh::{Mesh, Shape, generate};
 use dgsuite_physics::Exact;
 use dgsuite_physics::exact::{Context, Model, by_name};
@@ -89,6 +91,66 @@ fn the_taylor_vortex_has_the_orders_of_the_space() {
         let order = order as f64;
         assert!(u > order + 0.7 && p > order - 0.2, "{splitting:?} {shape} p = {order}: {u:.2} {p:.2}");
     }
+}
+
+/// The pressure has the order p of its own space, and the velocity p + ½ on fine meshes.
+#[test]
+fn a_pressure_of_lower_order_has_the_order_of_its_space() {
+    let exact = solution("taylor-vortex", 0.01, 2);
+    for (splitting, shape, order) in [
+        (DUAL, Shape::Triangle, 2),
+        (DUAL, Shape::Quadrilateral, 3),
+        (CORRECTION, Shape::Triangle, 3),
+        (CORRECTION, Shape::Quadrilateral, 2),
+    ] {
+        let at = |n: usize| {
+            let pressure_order = PressureOrder::Lower;
+            let law = Incompressible { splitting, pressure_order, ..Incompressible::new(0.01) };
+            run(setup(square(shape, n), law, order, &exact), &exact, 0.005, 0.1, |_| {})
+        };
+        let [u, p] = rate(at(4), at(8));
+        let order = order as f64;
+        let as_expected = u > order - 0.1 && p > order - 0.2 && p < order + 0.5;
+        assert!(as_expected, "{splitting:?} {shape} p = {order}: {u:.2} {p:.2}");
+    }
+}
+
+#[test]
+fn a_pressure_of_lower_order_needs_order_two_and_the_penalty_on_the_divergence() {
+    let exact = solution("taylor-vortex", 0.01, 2);
+    for (order, penalties) in [(1, Penalties::default()), (2, PLAIN)] {
+        let law = Incompressible { pressure_order: PressureOrder::Lower, penalties, ..law(0.01) };
+        let of = setup(square(Shape::Triangle, 2), law, order, &exact);
+        let refused = Hyperbolic::new(of, exact.as_ref(), 0.0).err().expect("a refusal").to_string();
+        assert!(refused.contains("with a pressure of"), "{refused}");
+    }
+}
+
+/// A state of another space of the pressure: its past does not fit, and its pressure is projected.
+#[test]
+fn a_state_continues_with_a_pressure_of_lower_order() {
+    let law = Incompressible { splitting: CORRECTION, ..Incompressible::new(0.02) };
+    let (mut equal, exact) = periodic(law.clone(), 1);
+    let steps = |solver: &mut Hyperbolic, n: usize| {
+        for _ in 0..n {
+            let dt = solver.next_size(0.01);
+            solver.step(dt).expect("a step");
+        }
+    };
+    steps(&mut equal, 4);
+    let (mut lower, _) = periodic(Incompressible { pressure_order: PressureOrder::Lower, ..law }, 1);
+    lower.restore(&equal.save()).expect("a saved state");
+    // The projection of a projection is itself.
+    let once = lower.save();
+    lower.restore(&State { histories: None, ..once.clone() }).expect("a saved state");
+    let twice = lower.save();
+    let gap = once.fields.iter().zip(&twice.fields).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
+    let moved = once.fields.iter().zip(&equal.save().fields).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
+    assert!(gap < 1e-12 && moved > 1e-6, "{gap:e} {moved:e}");
+    steps(&mut lower, 4);
+    steps(&mut equal, 4);
+    let [a, b] = [&lower, &equal].map(|solver| errors(solver, &exact)[0]);
+    assert!(a < 3.0 * b, "{a:e} {b:e}");
 }
 
 #[test]
@@ -198,10 +260,16 @@ fn periodic(law: Incompressible, threads: usize) -> (Hyperbolic, Arc<dyn Exact>)
 fn a_restart_and_another_number_of_threads_change_no_bit() {
     // The mean velocity of this flow in this direction.
     let rate = Some(FlowRate { direction: [0.6, 0.8, 0.0], mean: 0.84 });
-    for (splitting, time_order, subcycles, flow_rate) in
-        [(DUAL, 3, None, rate), (CORRECTION, 2, None, None), (DUAL, 2, Some(Subcycling::Number(2)), None)]
-    {
-        let law = Incompressible { splitting, time_order, subcycles, flow_rate, ..Incompressible::new(0.02) };
+    let (equal, lower) = (PressureOrder::Equal, PressureOrder::Lower);
+    for (splitting, time_order, subcycles, flow_rate, pressure_order) in [
+        (DUAL, 3, None, rate, equal),
+        (CORRECTION, 2, None, None, equal),
+        (DUAL, 2, Some(Subcycling::Number(2)), None, equal),
+        (DUAL, 2, None, rate, lower),
+        (CORRECTION, 2, None, None, lower),
+    ] {
+        let parts = Incompressible::new(0.02);
+        let law = Incompressible { splitting, time_order, subcycles, flow_rate, pressure_order, ..parts };
         let (mut whole, exact) = periodic(law.clone(), 1);
         let steps = |solver: &mut Hyperbolic, n: usize| {
             for _ in 0..n {
@@ -216,7 +284,8 @@ fn a_restart_and_another_number_of_threads_change_no_bit() {
         resumed.restore(&saved).expect("a saved state");
         steps(&mut resumed, 5);
         let [a, b] = [&whole, &resumed].map(|solver| solver.save().fields);
-        assert!(a.iter().zip(&b).all(|(a, b)| a.to_bits() == b.to_bits()), "{splitting:?}");
+        let same = a.iter().zip(&b).all(|(a, b)| a.to_bits() == b.to_bits());
+        assert!(same, "{splitting:?} {pressure_order:?}");
         assert!(errors(&whole, &exact)[0] < 0.5);
     }
 }

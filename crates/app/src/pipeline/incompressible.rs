@@ -6,7 +6,9 @@ use super::problem::InputError;
 use super::section::Section;
 use super::time::{AUTO, read_cfl};
 use crate::systems::elliptic::SolverOptions;
-use crate::systems::incompressible::{Incompressible, Penalties, Splitting, Subcycling, VelocityOptions};
+use crate::systems::incompressible::{
+    Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
+};
 use dgsuite_timeint::Scheme;
 
 /// The word of the model.
@@ -32,6 +34,7 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
         subcycles: subcycles(&time)?,
         // The plan resolves it with the mesh.
         flow_rate: default.flow_rate,
+        pressure_order: pressure_order(&space)?,
         penalties: penalties(&space)?,
         lax_friedrichs: not_negative(&space, "lax_friedrichs")?.unwrap_or(default.lax_friedrichs),
         pressure: SolverOptions::read_from(&solver.section_or_empty("pressure")?, default.pressure)?,
@@ -98,6 +101,21 @@ fn penalties(space: &Section<'_>) -> Result<Penalties, InputError> {
         divergence: not_negative(&section, "divergence")?.unwrap_or(default.divergence),
         continuity: not_negative(&section, "continuity")?.unwrap_or(default.continuity),
     })
+}
+
+/// Reads `pressure_order: equal | lower`; the latter needs order 2 and the penalty on the divergence.
+fn pressure_order(space: &Section<'_>) -> Result<PressureOrder, InputError> {
+    let words = [("equal", PressureOrder::Equal), ("lower", PressureOrder::Lower)];
+    let Some(found) = space.choice("pressure_order", &words)? else { return Ok(PressureOrder::default()) };
+    let refused = |owner, belongs| Err(space.misplaced("pressure_order", owner, belongs));
+    if found.value == PressureOrder::Lower && space.count("order", 0)?.is_some_and(|p| p.value < 2) {
+        return refused("velocities of order 1 with the value `lower`", "orders from 2 on");
+    }
+    if found.value == PressureOrder::Lower && penalties(space)?.divergence == 0.0 {
+        let owner = "flow without the penalty on the divergence with the value `lower`";
+        return refused(owner, "flow with `space.penalties: on`, or with a factor of `divergence`");
+    }
+    Ok(found.value)
 }
 
 /// A number that is 0 or more.

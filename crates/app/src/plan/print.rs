@@ -17,7 +17,9 @@ use crate::pipeline::output::Every;
 use crate::pipeline::time::AdaptiveSpec;
 use crate::systems::elliptic::SolverOptions;
 use crate::systems::hyperbolic::{Description, Form, Law, Setup, SplitFlux, StepMeasure};
-use crate::systems::incompressible::{Incompressible, Penalties, Splitting, Subcycling, VelocityOptions};
+use crate::systems::incompressible::{
+    Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
+};
 
 /// The word of the pipeline file for a shape.
 pub fn shape_word(shape: Shape) -> &'static str {
@@ -193,7 +195,11 @@ fn incompressible_line(law: &Incompressible, order: usize) -> String {
         true => "no penalties".to_owned(),
         false => format!("penalties {divergence} on divergence and {continuity} on normal jumps"),
     };
-    format!("dg, nodal, order {order}, Lax-Friedrichs factor {}, {penalties}", law.lax_friedrichs)
+    let pressure = match law.pressure_order {
+        PressureOrder::Equal => String::new(),
+        PressureOrder::Lower => format!(", order {} of the pressure", law.pressure_order.of(order)),
+    };
+    format!("dg, nodal, order {order}{pressure}, Lax-Friedrichs factor {}, {penalties}", law.lax_friedrichs)
 }
 
 /// A linear solver of incompressible flow, in words.

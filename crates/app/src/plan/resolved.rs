@@ -21,7 +21,7 @@ use crate::pipeline::state::InitialSpec;
 use crate::pipeline::time::AUTO;
 use crate::pipeline::{Document, Pipeline};
 use crate::systems::hyperbolic::{Form, Law, Precision, Setup, SplitFlux, StepMeasure};
-use crate::systems::incompressible::{Incompressible, Penalties, Splitting, Subcycling};
+use crate::systems::incompressible::{Incompressible, Penalties, PressureOrder, Splitting, Subcycling};
 
 /// Returns the tree of the file with every default filled in.
 pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &TimePlan) -> Node {
@@ -87,6 +87,9 @@ fn incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {
     tree.default("space.order", number(order as f64));
     tree.default("space.scheme", text("dg"));
     tree.default("space.basis", text("nodal"));
+    if law.pressure_order == PressureOrder::Equal {
+        tree.default("space.pressure_order", text("equal"));
+    }
     if law.penalties == Penalties::default() {
         tree.default("space.penalties", text("on"));
     }

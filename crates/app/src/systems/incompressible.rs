@@ -18,6 +18,7 @@ mod flow;
 mod forcing;
 mod host;
 mod laws;
+mod lower_order;
 mod machine;
 mod penalty;
 mod setup;
@@ -26,4 +27,4 @@ mod velocity;
 
 pub(super) use engine::engine;
 pub(crate) use first_order::FirstOrder;
-pub use setup::{FlowRate, Incompressible, Penalties, Splitting, Subcycling, VelocityOptions};
+pub use setup::{FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions};

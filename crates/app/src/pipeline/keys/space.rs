@@ -113,6 +113,14 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(POISSON),
     key(
+        "space.pressure_order",
+        &[Words(&["equal", "lower"])],
+        Value("equal"),
+        "The polynomial order of the pressure: that of the velocity, or one less, which needs `order` 2 or \
+         more and the penalty on the divergence.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
         "space.penalties",
         &[Words(&["on", "none"]), Section],
         Value("on"),

@@ -207,7 +207,7 @@ ci: { set: { title: A }, checks: [] }
 precision: double
 mesh: { file: a.msh }
 physics: { model: incompressible, viscosity: 0.1, forcing: { u: 1, v: x, w: t } }
-space: { order: 2, scheme: dg, basis: nodal, penalties: on, lax_friedrichs: 0.5 }
+space: { order: 2, scheme: dg, basis: nodal, pressure_order: lower, penalties: on, lax_friedrichs: 0.5 }
 boundaries:
   a: { type: dirichlet, exact: sine, u: 1 }
   b: { type: dirichlet, exact: { u: 1, v: 2 } }

@@ -2,17 +2,18 @@
 
 use super::host::{Borrowed, Elliptics};
 use super::laws;
+use super::lower_order::LowerOrder;
 use super::machine::{Machine, Map, Pass};
 use super::setup::Incompressible;
 use crate::systems::SystemError;
-use crate::systems::elliptic::on_device::bridge::OnDevice;
+use crate::systems::elliptic::on_device::bridge::{BetweenOrders, InverseMass, OnDevice};
 use crate::systems::elliptic::on_device::preconditioner::{self, Built};
 use crate::systems::setup::Setup;
 use dgsuite_amg::cuda::CudaCsr;
 use dgsuite_amg::{Csr, LinearOperator, Pcg, Solution, SolveError, Stop};
 use dgsuite_gpu::cuda::{Cuda, Permutation};
 use dgsuite_gpu::{Backend, CudaVector, GpuError, Host, Vector};
-use dgsuite_ops::cuda::{CudaDiscretization, CudaMass, CudaSipdg};
+use dgsuite_ops::cuda::{CudaDiscretization, CudaMass, CudaPTransfer, CudaSipdg};
 use dgsuite_ops::elliptic::Triplet;
 use dgsuite_ops::{OpsError, StepMeasure};
 use std::sync::Arc;
@@ -47,12 +48,16 @@ impl FirstOrder {
 pub(super) struct DeviceMachine {
     cuda: Cuda,
     elliptics: Elliptics,
+    /// The operator at the nodes of all fields.
     operator: Arc<CudaSipdg<f64>>,
     mass: CudaMass<f64>,
     pressure: OnDevice<f64>,
     velocity: Vec<Arc<OnDevice<f64>>>,
     preconditioner: Built,
     pcg: Pcg<V>,
+    lower_order: Option<LowerOrder<V>>,
+    /// A load of the velocity's functions.
+    work: V,
     first_order: Vec<FirstOrder>,
 }
 
@@ -65,8 +70,8 @@ impl DeviceMachine {
         ordinal: usize,
     ) -> Result<Self, SystemError> {
         let cuda = Cuda::new(ordinal)?;
-        let elliptics = Elliptics::new(setup, host)?;
-        let operator = Arc::new(CudaSipdg::<f64>::new(&cuda, &elliptics.pressure)?);
+        let elliptics = Elliptics::new(setup, law, host)?;
+        let operator = Arc::new(CudaSipdg::<f64>::new(&cuda, &elliptics.nodes)?);
         let first_order = Pass::of(law)
             .into_iter()
             .map(|pass| {
@@ -75,7 +80,7 @@ impl DeviceMachine {
                 let (mesh, host) = (Arc::clone(&setup.mesh), Arc::clone(host));
                 let d = CudaDiscretization::new(mesh, &scheme, equation, boundaries, host, &cuda)?;
                 let n = d.len();
-                let places = operator.places(&elliptics.pressure, &d)?;
+                let places = operator.places(&elliptics.nodes, &d)?;
                 let places = places
                     .iter()
                     .map(|places| Permutation::new::<f64>(&cuda, places, n))
@@ -90,11 +95,15 @@ impl DeviceMachine {
                 })
             })
             .collect::<Result<Vec<_>, SystemError>>()?;
-        let options = law.pressure.on(setup.device, setup.order, &setup.mesh);
-        let pressure = OnDevice(Arc::clone(&operator));
+        let options = law.pressure.on(setup.device, elliptics.pressure.order(), &setup.mesh);
+        let transfer = elliptics.transfer()?;
+        let pressure = OnDevice(match &transfer {
+            None => Arc::clone(&operator),
+            Some(_) => Arc::new(CudaSipdg::<f64>::new(&cuda, &elliptics.pressure)?),
+        });
         let preconditioner = preconditioner::build(&cuda, &elliptics.pressure, &pressure, &options, host)
             .map_err(|e| SystemError::Elliptic(Box::new(e)))?;
-        let one = operator.upload(&elliptics.pressure.project(&|_, _| 1.0))?;
+        let one = pressure.0.upload(&elliptics.pressure.project(&|_, _| 1.0))?;
         let mut pcg = Pcg::new(&one)?;
         if preconditioner.flexible {
             pcg = pcg.flexible();
@@ -111,8 +120,27 @@ impl DeviceMachine {
             };
             velocity.push(own);
         }
-        let mass = operator.mass(&elliptics.pressure)?;
-        Ok(Self { cuda, elliptics, operator, mass, pressure, velocity, preconditioner, pcg, first_order })
+        let mass = operator.mass(&elliptics.nodes)?;
+        let lower = |transfer| -> Result<LowerOrder<V>, SystemError> {
+            let transfer = CudaPTransfer::new(&cuda, &operator, &pressure.0, &transfer)?;
+            let mass = InverseMass(pressure.0.mass(&elliptics.pressure)?);
+            Ok(LowerOrder::new(BetweenOrders(transfer), mass, &one)?)
+        };
+        let lower_order = transfer.map(lower).transpose()?;
+        let work = V::zeros(&cuda, operator.len())?;
+        Ok(Self {
+            cuda,
+            elliptics,
+            operator,
+            mass,
+            pressure,
+            velocity,
+            preconditioner,
+            pcg,
+            lower_order,
+            work,
+            first_order,
+        })
     }
 
     fn matrix(
@@ -195,7 +223,22 @@ impl Machine for DeviceMachine {
     }
 
     fn solve_pressure(&mut self, b: &V, x: &mut V, stop: &Stop) -> Result<Solution, SolveError> {
-        self.pcg.solve(&self.pressure, &mut Borrowed(&mut *self.preconditioner.apply), b, x, stop)
+        let (operator, apply, pcg) = (&self.pressure, &mut *self.preconditioner.apply, &mut self.pcg);
+        let mut solve = |b: &V, x: &mut V| pcg.solve(operator, &mut Borrowed(apply), b, x, stop);
+        match &mut self.lower_order {
+            None => solve(b, x),
+            Some(lower) => {
+                self.cuda.note(self.mass.mass(x, &mut self.work));
+                lower.solve((b, &self.work), x, solve)
+            }
+        }
+    }
+
+    fn pressure_of_load(&mut self, b: &V, p: &mut V) {
+        match &mut self.lower_order {
+            None => self.cuda.note(self.mass.inverse_mass(b, p)),
+            Some(lower) => lower.of_load(b, p),
+        }
     }
 
     fn stiffness(&self) -> Vec<Arc<OnDevice<f64>>> {
@@ -221,6 +264,7 @@ impl Machine for DeviceMachine {
         };
         self.first_order.iter().map(first_order).sum::<usize>()
             + self.operator.bytes()
+            + self.lower_order.as_ref().map_or(0, |lower| lower.bytes() + self.pressure.0.bytes())
             + self.mass.bytes()
             + self.preconditioner.bytes
             + self.preconditioner.levels.iter().map(|level| level.bytes).sum::<usize>()

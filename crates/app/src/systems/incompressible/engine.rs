@@ -9,7 +9,7 @@ use super::host::HostMachine;
 use super::laws;
 use super::machine::{Machine, Pass};
 use super::penalty::PenaltyStep;
-use super::setup::{Incompressible, Penalties};
+use super::setup::{Incompressible, Penalties, PressureOrder};
 use crate::systems::SystemError;
 use crate::systems::device::Device;
 use crate::systems::dispatch::manufactured;
@@ -47,6 +47,14 @@ pub(crate) fn engine(
     if setup.mesh.sets.iter().any(|set| set.shape == Shape::Pyramid && !set.is_empty()) {
         return unavailable("on pyramids");
     }
+    if law.pressure_order == PressureOrder::Lower {
+        if setup.order < 2 {
+            return unavailable("with a pressure of order 0");
+        }
+        if law.penalties.divergence == 0.0 {
+            return unavailable("with a pressure of lower order and no penalty on the divergence");
+        }
+    }
     match setup.device {
         Device::Cpu => {
             let machine = HostMachine::new(setup, law, host)?;
@@ -67,7 +75,7 @@ fn build<M: Machine + 'static>(
     t0: f64,
 ) -> Result<Box<dyn Engine>, SystemError> {
     let dim = setup.mesh.dim;
-    let sipdg = &Arc::clone(&machine.elliptics().pressure);
+    let sipdg = &Arc::clone(&machine.elliptics().nodes);
     let laws::Posed { equation, boundaries } = laws::state(setup, law)?;
     let scheme = laws::scheme(Pass::Coupling, setup.order);
     let fields =

@@ -21,7 +21,7 @@ use super::components::Components;
 use super::forcing::Forcing;
 use super::machine::{Machine, Pass};
 use super::penalty::PenaltyStep;
-use super::setup::{Incompressible, Splitting, VelocityOptions};
+use super::setup::{Incompressible, PressureOrder, Splitting, VelocityOptions};
 use super::subcycles::Subcycles;
 use super::velocity::VelocitySolver;
 use crate::systems::SystemError;
@@ -120,7 +120,7 @@ impl<M: Machine> Flow<M> {
             phi: like.zeros_like()?,
             kept: like.zeros_like()?,
         };
-        let space = machine.elliptics().pressure.order();
+        let space = machine.elliptics().nodes.order();
         let subcycles = law.subcycles.map(|of| Subcycles::new(of, space, &initial)).transpose()?;
         let velocity = VelocitySolver::new(&machine, &initial, law.viscosity)?;
         let dim = initial.0.len();
@@ -353,7 +353,7 @@ impl<M: Machine> Flow<M> {
         // The divergence with boundary data is minus the load on walls over s, without M.
         self.boundaries.add_wall_flux(&mut self.work.load, s);
         if rotational {
-            self.machine.inverse_mass(&self.work.load, &mut self.work.kept);
+            self.machine.pressure_of_load(&self.work.load, &mut self.work.kept);
         }
         self.boundaries.add_change_to_pressure(&mut self.work.load);
         self.work.phi.fill(0.0);
@@ -407,8 +407,8 @@ impl<M: Machine> Flow<M> {
         Ok(())
     }
 
-    /// The past fields, without the current velocity and pressure: for each past time velocity components,
-    /// convective terms and the pressure.
+    /// The past fields: for each past time velocity components, convective terms and the pressure. A pressure
+    /// of lower order is the last field, since a state alone does not show that it has one.
     pub(super) fn histories(&self) -> Result<Histories, GpuError> {
         let mut fields = Vec::new();
         for i in 1..self.u.len() {
@@ -416,13 +416,20 @@ impl<M: Machine> Flow<M> {
                 fields.push(self.machine.download(field)?);
             }
         }
+        if self.law.pressure_order == PressureOrder::Lower {
+            fields.push(self.machine.download(&self.p[0])?);
+        }
         Ok(Histories { steps: self.steps.sizes().to_vec(), fields })
     }
 
-    /// Replaces the state, and forgets the past.
+    /// Replaces the state, and forgets the past. A pressure of lower order is projected to its space.
     pub(super) fn set_state(&mut self, u: Components<M::V>, p: M::V) {
         self.u[0] = u;
         self.p[0] = p;
+        if self.law.pressure_order == PressureOrder::Lower {
+            self.machine.mass(&self.p[0], &mut self.work.load);
+            self.machine.pressure_of_load(&self.work.load, &mut self.p[0]);
+        }
         self.steps = start_of(&self.law);
         self.stable = None;
     }
@@ -431,8 +438,12 @@ impl<M: Machine> Flow<M> {
     pub(super) fn set_histories(&mut self, of: &Histories) -> Result<Option<()>, GpuError> {
         let dim = self.work.hat.0.len();
         let of_time = 2 * dim + 1;
-        if of.fields.len() != of_time * (self.u.len() - 1) {
+        let lower = usize::from(self.law.pressure_order == PressureOrder::Lower);
+        if of.fields.len() != of_time * (self.u.len() - 1) + lower {
             return Ok(None);
+        }
+        if let Some(p) = of.fields.last().filter(|_| lower > 0) {
+            self.p[0] = self.machine.upload(p)?;
         }
         for (i, fields) in of.fields.chunks_exact(of_time).enumerate() {
             for d in 0..dim {

@@ -2,17 +2,18 @@
 
 use super::boundary::{Role, named};
 use super::laws;
+use super::lower_order::LowerOrder;
 use super::machine::{Machine, Map, Pass};
 use super::setup::Incompressible;
 use crate::systems::SystemError;
 use crate::systems::elliptic::EllipticKind;
-use crate::systems::elliptic::bridge::Operator;
+use crate::systems::elliptic::bridge::{BetweenOrders, InverseMass, Operator};
 use crate::systems::elliptic::preconditioner::{self, Built};
 use crate::systems::elliptic::watched::Apply;
 use crate::systems::setup::{BoundaryKind, Setup};
 use dgsuite_amg::{Pcg, Preconditioner, Solution, SolveError, Stop};
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
-use dgsuite_ops::elliptic::{Sipdg, SipdgOptions, Triplet};
+use dgsuite_ops::elliptic::{PTransfer, Sipdg, SipdgOptions, Triplet};
 use dgsuite_ops::{Discretization, OpsError, StepMeasure, elliptic_places};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -25,12 +26,16 @@ const PIECE: usize = 16 * 1024;
 /// The elliptic operators of a flow on the host: those of the pressure and of each velocity component, which
 /// are the same where the conditions are.
 pub(super) struct Elliptics {
+    /// The operator with the conditions of the pressure, for functions of the velocity's order. Its nodes are
+    /// those of all fields.
+    pub(super) nodes: Arc<Sipdg<f64>>,
+    /// The operator of the pressure: the one above, or that of a lower order.
     pub(super) pressure: Arc<Sipdg<f64>>,
     pub(super) velocity: Vec<Arc<Sipdg<f64>>>,
 }
 
 impl Elliptics {
-    pub(super) fn new(setup: &Setup, host: &Arc<Host>) -> Result<Self, SystemError> {
+    pub(super) fn new(setup: &Setup, law: &Incompressible, host: &Arc<Host>) -> Result<Self, SystemError> {
         let dim = setup.mesh.dim;
         let options = SipdgOptions::new(setup.order);
         let operator = |conditions: &[(String, EllipticKind)]| {
@@ -41,13 +46,13 @@ impl Elliptics {
         let conditions = |of: &dyn Fn(&str, &BoundaryKind) -> EllipticKind| -> Vec<(String, EllipticKind)> {
             setup.boundaries.iter().map(|(name, kind)| (name.clone(), of(name, kind))).collect()
         };
-        let pressure = operator(&conditions(&|_, kind| match Role::of(kind) {
+        let nodes = operator(&conditions(&|_, kind| match Role::of(kind) {
             Some(Role::Open) => EllipticKind::Dirichlet,
             _ => EllipticKind::Neumann,
         }))?;
         let planes: Vec<(&str, usize)> = named(&setup.boundaries, Role::Symmetry)
             .into_iter()
-            .map(|name| Ok((name, axis(&pressure, name)?)))
+            .map(|name| Ok((name, axis(&nodes, name)?)))
             .collect::<Result<_, SystemError>>()?;
         let mut known: Vec<(Vec<(String, EllipticKind)>, Arc<Sipdg<f64>>)> = Vec::new();
         let mut velocity = Vec::new();
@@ -68,12 +73,22 @@ impl Elliptics {
             };
             velocity.push(a);
         }
-        Ok(Self { pressure, velocity })
+        let pressure = match law.pressure_order.of(setup.order) {
+            order if order < setup.order => Arc::new(nodes.at_lower_order(order)?),
+            _ => Arc::clone(&nodes),
+        };
+        Ok(Self { nodes, pressure, velocity })
+    }
+
+    /// The transfer from the velocity's order to that of the pressure, if it is lower.
+    pub(super) fn transfer(&self) -> Result<Option<PTransfer<f64>>, OpsError> {
+        let lower = !Arc::ptr_eq(&self.nodes, &self.pressure);
+        lower.then(|| Sipdg::transfer(&self.nodes, &self.pressure)).transpose()
     }
 
     /// The diagonal of the mass matrix; zero in padding.
     pub(super) fn mass_diagonal(&self) -> Vec<f64> {
-        let a = &self.pressure;
+        let a = &self.nodes;
         let blocks = a.blocks_of_unknowns();
         let (mut unit, mut column) = (vec![0.0; a.len()], vec![0.0; a.len()]);
         let mut diagonal = vec![0.0; a.len()];
@@ -161,13 +176,16 @@ pub(super) struct HostMachine {
     pressure: Operator<f64>,
     preconditioner: Built,
     pcg: Pcg<V>,
+    lower_order: Option<LowerOrder<V>>,
+    /// A load of the velocity's functions.
+    work: V,
     first_order: Vec<FirstOrder>,
 }
 
 impl HostMachine {
     /// Sets up all operators.
     pub(super) fn new(setup: &Setup, law: &Incompressible, host: &Arc<Host>) -> Result<Self, SystemError> {
-        let elliptics = Elliptics::new(setup, host)?;
+        let elliptics = Elliptics::new(setup, law, host)?;
         let first_order = Pass::of(law)
             .into_iter()
             .map(|pass| {
@@ -175,10 +193,10 @@ impl HostMachine {
                 let scheme = laws::scheme(pass, setup.order);
                 let mesh = Arc::clone(&setup.mesh);
                 let d = Discretization::new(mesh, &scheme, equation, boundaries, Arc::clone(host))?;
-                Ok(FirstOrder::new(d, &elliptics.pressure)?)
+                Ok(FirstOrder::new(d, &elliptics.nodes)?)
             })
             .collect::<Result<Vec<_>, SystemError>>()?;
-        let options = law.pressure.on(setup.device, setup.order, &setup.mesh);
+        let options = law.pressure.on(setup.device, elliptics.pressure.order(), &setup.mesh);
         let pressure = Operator(Arc::clone(&elliptics.pressure));
         let preconditioner = preconditioner::build(&pressure, &options, host)
             .map_err(|e| SystemError::Elliptic(Box::new(e)))?;
@@ -190,8 +208,15 @@ impl HostMachine {
         if elliptics.pressure.is_singular() {
             pcg = pcg.without(&one)?;
         }
+        let lower = |transfer| {
+            let mass = InverseMass(Arc::clone(&elliptics.pressure));
+            LowerOrder::new(BetweenOrders(transfer), mass, &one)
+        };
+        let lower_order = elliptics.transfer()?.map(lower).transpose()?;
+        let work = HostVector::from_slice(host, &vec![0.0; elliptics.nodes.len()])?;
         let velocity = elliptics.velocity.iter().map(|a| Arc::new(Operator(Arc::clone(a)))).collect();
-        Ok(Self { host: Arc::clone(host), elliptics, velocity, pressure, preconditioner, pcg, first_order })
+        let host = Arc::clone(host);
+        Ok(Self { host, elliptics, velocity, pressure, preconditioner, pcg, lower_order, work, first_order })
     }
 }
 
@@ -296,16 +321,30 @@ impl Machine for HostMachine {
     }
 
     fn mass(&self, u: &V, mu: &mut V) {
-        self.elliptics.pressure.mass(u, mu);
+        self.elliptics.nodes.mass(u, mu);
     }
 
     fn inverse_mass(&self, b: &V, u: &mut V) {
-        self.elliptics.pressure.inverse_mass(b, u);
+        self.elliptics.nodes.inverse_mass(b, u);
     }
 
     fn solve_pressure(&mut self, b: &V, x: &mut V, stop: &Stop) -> Result<Solution, SolveError> {
         let (operator, apply, pcg) = (&self.pressure, &mut *self.preconditioner.apply, &mut self.pcg);
-        self.host.install(|| pcg.solve(operator, &mut Borrowed(apply), b, x, stop))
+        let mut solve = |b: &V, x: &mut V| pcg.solve(operator, &mut Borrowed(apply), b, x, stop);
+        self.host.install(|| match &mut self.lower_order {
+            None => solve(b, x),
+            Some(lower) => {
+                self.elliptics.nodes.mass(x, &mut self.work);
+                lower.solve((b, &self.work), x, solve)
+            }
+        })
+    }
+
+    fn pressure_of_load(&mut self, b: &V, p: &mut V) {
+        match &mut self.lower_order {
+            None => self.elliptics.nodes.inverse_mass(b, p),
+            Some(lower) => lower.of_load(b, p),
+        }
     }
 
     fn stiffness(&self) -> Vec<Arc<Operator<f64>>> {
@@ -327,7 +366,8 @@ impl Machine for HostMachine {
     fn bytes(&self) -> usize {
         let first_order = |f: &FirstOrder| f.discretization.bytes() + 16 * f.u.len() + 8 * f.from.len();
         self.first_order.iter().map(first_order).sum::<usize>()
-            + self.elliptics.pressure.bytes()
+            + self.elliptics.nodes.bytes()
+            + self.lower_order.as_ref().map_or(0, |lower| lower.bytes() + self.elliptics.pressure.bytes())
             + self.preconditioner.bytes
             + self.preconditioner.levels.iter().map(|level| level.bytes).sum::<usize>()
     }

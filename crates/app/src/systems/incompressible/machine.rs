@@ -78,8 +78,10 @@ pub(super) trait Machine: Send {
     /// `u ← M⁻¹ b`.
     fn inverse_mass(&self, b: &Self::V, u: &mut Self::V);
 
-    /// Solves the pressure's problem from the guess in `x`.
+    /// Solves the pressure's problem from the guess in `x`. The load `b` is that of the velocity's functions.
     fn solve_pressure(&mut self, b: &Self::V, x: &mut Self::V, stop: &Stop) -> Result<Solution, SolveError>;
+    /// `p ← M⁻¹ b` in the space of the pressure, for a load `b` of the velocity's functions.
+    fn pressure_of_load(&mut self, b: &Self::V, p: &mut Self::V);
     /// The operators of the velocity's components.
     fn stiffness(&self) -> Vec<Arc<Self::A>>;
     /// The elliptic operators on the host.

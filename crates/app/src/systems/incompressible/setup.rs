@@ -58,6 +58,28 @@ impl Default for Penalties {
     }
 }
 
+/// The polynomial order of the pressure, for velocities of order p.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PressureOrder {
+    /// p.
+    #[default]
+    Equal,
+    /// p − 1, at least 1. This needs the penalty on the divergence; the penalty of the pressure's operator is
+    /// that of order p. Otherwise the projection would add to the energy of the flow.
+    Lower,
+}
+
+impl PressureOrder {
+    /// The order of the pressure for velocities of degree `order`.
+    #[must_use]
+    pub const fn of(self, order: usize) -> usize {
+        match self {
+            Self::Equal => order,
+            Self::Lower => order.saturating_sub(1),
+        }
+    }
+}
+
 /// The number of explicit sub-steps of convection in each step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Subcycling {
@@ -123,6 +145,8 @@ pub struct Incompressible {
     pub subcycles: Option<Subcycling>,
     /// A mean velocity that a uniform force keeps; `None`: no such force.
     pub flow_rate: Option<FlowRate>,
+    /// The order of the pressure.
+    pub pressure_order: PressureOrder,
     /// Penalties on divergence and normal jumps.
     pub penalties: Penalties,
     /// Factor of `max |n·u|` in the local Lax–Friedrichs flux of convection.
@@ -135,7 +159,7 @@ pub struct Incompressible {
 
 impl Incompressible {
     /// Returns the law with the viscosity ν and default parameters: order 2 in time with a graded start, dual
-    /// splitting, no sub-steps, both penalties and a Lax–Friedrichs factor of 1.
+    /// splitting, no sub-steps, equal orders, both penalties and a Lax–Friedrichs factor of 1.
     #[must_use]
     pub fn new(viscosity: f64) -> Self {
         Self {
@@ -145,6 +169,7 @@ impl Incompressible {
             splitting: Splitting::default(),
             subcycles: None,
             flow_rate: None,
+            pressure_order: PressureOrder::default(),
             penalties: Penalties::default(),
             lax_friedrichs: 1.0,
             pressure: SolverOptions::default(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dgsuite_amg::{LinearOperator, Preconditioner, Transfer};
 use dgsuite_gpu::{CudaVector, Scalar, Vector};
-use dgsuite_ops::cuda::{CudaBlockInverse, CudaPTransfer, CudaSipdg};
+use dgsuite_ops::cuda::{CudaBlockInverse, CudaMass, CudaPTransfer, CudaSipdg};
 
 /// The discrete operator as a linear map of vectors.
 pub(in crate::systems) struct OnDevice<T: Scalar>(pub(in crate::systems) Arc<CudaSipdg<T>>);
@@ -61,6 +61,16 @@ pub(in crate::systems) struct Blocks<T: Scalar>(pub(in crate::systems) CudaBlock
 impl<T: Scalar> Preconditioner<CudaVector<T>> for Blocks<T> {
     fn apply(&mut self, r: &CudaVector<T>, z: &mut CudaVector<T>) {
         let done = self.0.apply(r, z);
+        r.cuda().note(done);
+    }
+}
+
+/// The inverse mass matrix as a preconditioner.
+pub(in crate::systems) struct InverseMass<T: Scalar>(pub(in crate::systems) CudaMass<T>);
+
+impl<T: Scalar> Preconditioner<CudaVector<T>> for InverseMass<T> {
+    fn apply(&mut self, r: &CudaVector<T>, z: &mut CudaVector<T>) {
+        let done = self.0.inverse_mass(r, z);
         r.cuda().note(done);
     }
 }

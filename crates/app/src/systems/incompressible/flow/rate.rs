@@ -150,7 +150,7 @@ impl<M: Machine> Flow<M> {
                 self.work.hat.copy_from(&self.work.star);
                 self.load_of_divergence(t, s)?;
                 if rotational {
-                    self.machine.inverse_mass(&self.work.load, &mut self.work.kept);
+                    self.machine.pressure_of_load(&self.work.load, &mut self.work.kept);
                 }
                 self.work.phi.fill(0.0);
                 self.solve_pressure(s)?;
