@@ -8,7 +8,7 @@ use super::machine::{Machine, Map};
 use crate::systems::SystemError;
 use crate::systems::setup::BoundaryKind;
 use dgsuite_gpu::{GpuError, Vector};
-use dgsuite_ops::elliptic::{BoundaryPoints, Sipdg};
+use dgsuite_ops::elliptic::{BoundaryPoints, Sipdg, Triplet};
 use dgsuite_physics::incompressible::OpenPressure;
 use dgsuite_physics::trace::Recording;
 use dgsuite_physics::{Dual, Exact, Given};
@@ -99,14 +99,16 @@ struct Open<V> {
     places: Places,
     load: Box<dyn Map<V>>,
     dirichlet_load: Box<dyn Map<V>>,
+    /// `⟨−p n_d, φ⟩` of a pressure p, for each direction d.
+    push: Vec<Box<dyn Map<V>>>,
     trace: Box<dyn Map<V>>,
-    /// The prescribed pressure, and `ν ∂u/∂n − p n`.
+    /// The prescribed pressure, that of the update before, and the difference.
     pressure: V,
-    traction: Components<V>,
-    /// The change of the pressure since the last update, alone and times n.
+    before: V,
     change: V,
-    thrust: Components<V>,
     last: Option<Vec<f64>>,
+    /// `ν ∂u/∂n` of prescribed solutions, if there are any.
+    traction: Option<Components<V>>,
     work: V,
 }
 
@@ -150,18 +152,23 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         };
         let names = named(kinds, Role::Open);
         let on = sipdg.boundary_points(&names);
+        let push = |d: usize| {
+            let along = on.load().into_iter().map(|(i, q, v)| (i, q, -v * on.normals[q][d]));
+            machine.load(on.len(), &along.collect::<Vec<Triplet>>())
+        };
         let open = match on.len() {
             0 => None,
             n => Some(Open {
                 places: Places::new(&on, &names, kinds),
                 load: machine.load(n, &on.load())?,
                 dirichlet_load: machine.load(n, &on.dirichlet_load())?,
+                push: (0..dim).map(push).collect::<Result<_, _>>()?,
                 trace: machine.evaluation(n, &on.value())?,
                 pressure: zeros(n)?,
-                traction: field(n)?,
+                before: zeros(n)?,
                 change: zeros(n)?,
-                thrust: field(n)?,
                 last: None,
+                traction: None,
                 work: zeros(n)?,
             }),
         };
@@ -202,8 +209,8 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         }
     }
 
-    /// Adds the boundary terms of the velocity's problem: `ν` times the load of prescribed velocities, and
-    /// pressure and viscous stress on open boundaries.
+    /// Adds the viscous boundary terms of the velocity's problem: `ν` times the load of prescribed
+    /// velocities, and the prescribed stress on open boundaries.
     pub(super) fn add_to_velocity(&mut self, b: &mut Components<V>) {
         if let Some(walls) = &mut self.walls {
             for (g, b) in walls.velocity.0.iter().zip(&mut b.0) {
@@ -211,10 +218,8 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
                 walls.dirichlet_load.add(&walls.work, b);
             }
         }
-        if let Some(open) = &self.open {
-            for (traction, b) in open.traction.0.iter().zip(&mut b.0) {
-                open.load.add(traction, b);
-            }
+        if let Some(Open { traction: Some(traction), load, .. }) = &self.open {
+            traction.0.iter().zip(&mut b.0).for_each(|(traction, b)| load.add(traction, b));
         }
     }
 
@@ -223,9 +228,7 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
     pub(super) fn add_to_velocity_with_old_pressure(&mut self, b: &mut Components<V>) {
         self.add_to_velocity(b);
         if let Some(open) = &self.open {
-            for (thrust, b) in open.thrust.0.iter().zip(&mut b.0) {
-                open.load.add(thrust, b);
-            }
+            open.add_push(&open.before, b);
         }
     }
 
@@ -244,13 +247,14 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         }
     }
 
-    /// Adds `⟨v, n δ⟩` with the change δ of the pressure on open boundaries. Returns whether there are any.
+    /// Adds `−⟨v, p n⟩` with the pressure on open boundaries. Returns whether there are any.
+    pub(super) fn add_pressure(&self, b: &mut Components<V>) -> bool {
+        self.open.as_ref().is_some_and(|open| open.add_push(&open.pressure, b))
+    }
+
+    /// Adds `−⟨v, δ n⟩` with the change δ of the pressure on open boundaries. Returns whether there are any.
     pub(super) fn add_change(&self, b: &mut Components<V>) -> bool {
-        let Some(open) = &self.open else { return false };
-        for (thrust, b) in open.thrust.0.iter().zip(&mut b.0) {
-            open.load.add(thrust, b);
-        }
-        true
+        self.open.as_ref().is_some_and(|open| open.add_push(&open.change, b))
     }
 
     /// As [`update`](Self::update), but the velocities of walls are replaced by their rates of change. The
@@ -319,6 +323,12 @@ impl<V: Vector<Scalar = f64>> Walls<V> {
 }
 
 impl<V: Vector<Scalar = f64>> Open<V> {
+    /// Adds `−⟨v, p n⟩`. Returns true.
+    fn add_push(&self, p: &V, b: &mut Components<V>) -> bool {
+        self.push.iter().zip(&mut b.0).for_each(|(push, b)| push.add(p, b));
+        true
+    }
+
     fn update<M: Machine<V = V>>(
         &mut self,
         machine: &M,
@@ -326,7 +336,7 @@ impl<V: Vector<Scalar = f64>> Open<V> {
         (dim, viscosity, largest): (usize, f64, f64),
     ) -> Result<(), GpuError> {
         let n = self.places.points.len();
-        let (mut pressure, mut traction) = (vec![0.0; n], vec![vec![0.0; n]; dim]);
+        let (mut pressure, mut traction) = (vec![0.0; n], None);
         let mut velocity = None;
         for (kind, of) in &self.places.kinds {
             match kind {
@@ -338,6 +348,7 @@ impl<V: Vector<Scalar = f64>> Open<V> {
                         // A solution that is not a formula has no derivative here: the stress is zero.
                         let Some(recording) = &recording else { continue };
                         let slopes = slopes(recording, t, self.places.points[q], self.places.normals[q]);
+                        let traction = traction.get_or_insert_with(|| vec![vec![0.0; n]; dim]);
                         (0..dim).for_each(|d| traction[d][q] = viscosity * slopes[d]);
                     }
                 }
@@ -372,22 +383,14 @@ impl<V: Vector<Scalar = f64>> Open<V> {
                 _ => {}
             }
         }
-        let normals = &self.places.normals;
-        for q in 0..n {
-            (0..dim).for_each(|d| traction[d][q] -= normals[q][d] * pressure[q]);
-        }
-        let change: Vec<f64> = match &self.last {
-            Some(last) => pressure.iter().zip(last).map(|(new, old)| new - old).collect(),
-            None => vec![0.0; n],
-        };
-        let thrust = |d: usize| {
-            machine.numbers(&change.iter().zip(normals).map(|(p, n)| n[d] * p).collect::<Vec<_>>())
-        };
-        self.thrust = Components((0..dim).map(thrust).collect::<Result<_, _>>()?);
+        let before = self.last.get_or_insert_with(|| pressure.clone());
+        let change: Vec<f64> = pressure.iter().zip(&*before).map(|(new, old)| new - old).collect();
+        self.before = machine.numbers(before)?;
         self.change = machine.numbers(&change)?;
-        self.last = Some(pressure.clone());
         self.pressure = machine.numbers(&pressure)?;
-        self.traction = Components(traction.iter().map(|g| machine.numbers(g)).collect::<Result<_, _>>()?);
+        self.last = Some(pressure);
+        let field = |of: Vec<Vec<f64>>| of.iter().map(|of| machine.numbers(of)).collect::<Result<_, _>>();
+        self.traction = traction.map(field).transpose()?.map(Components);
         Ok(())
     }
 }

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! **Dual splitting**: `û = R/s`; `−∇²p = −s ∇·û` with `∂p/∂n = −ν n·∇×ω*` on walls; `ũ = û − ∇p/s`;
-//! `(s − ν∇²) u = s ũ`. **Pressure correction**: `(s − ν∇²) û = R − ∇p*`; `−∇²φ = −s ∇·û`;
-//! `u = û − ∇φ/s`; `p = p* + φ − χν ∇·û`. All first-order operators are weak forms with boundary data. The
-//! penalties on divergence and normal jumps follow at the end of the step.
+//! penalties; `(s − ν∇²) u = s ũ`. **Pressure correction**: `(s − ν∇²) û = R − ∇p*`; `−∇²φ = −s ∇·û`;
+//! `u = û − ∇φ/s`; `p = p* + φ − χν ∇·û`; penalties. All first-order operators are weak forms with boundary
+//! data. The penalties are those on divergence and normal jumps.
 
 mod mean;
 mod rate;
@@ -169,15 +169,12 @@ impl<M: Machine> Flow<M> {
         self.statistics.seconds.advection += start.elapsed().as_secs_f64();
         match self.law.splitting {
             Splitting::Dual => self.dual(end, dt, s, &w)?,
-            Splitting::PressureCorrection { rotational } => self.correction(end, s, &w, rotational)?,
+            Splitting::PressureCorrection { rotational } => {
+                self.correction(end, s, &w, rotational)?;
+                self.penalise(dt)?;
+            }
         }
         self.hold_rate();
-        let start = Instant::now();
-        if let Some(penalty) = &mut self.penalty {
-            let done = penalty.apply(&mut self.machine, dt, &mut self.work.star)?;
-            self.statistics.penalty.add(done.iterations as u64);
-        }
-        self.statistics.seconds.penalty += start.elapsed().as_secs_f64();
         self.u.rotate_right(1);
         self.p.rotate_right(1);
         self.n.rotate_right(1);
@@ -269,6 +266,15 @@ impl<M: Machine> Flow<M> {
         self.machine.pass(Pass::Coupling, t, &[(dim, phi)], &mut outputs)
     }
 
+    /// Adds to `gradient` the load in `work.b` of the pressure on open boundaries, if there are any.
+    fn complete_gradient(&mut self, open: bool) {
+        let Work { gradient, b, load, .. } = &mut self.work;
+        for (gradient, b) in gradient.0.iter_mut().zip(&b.0).filter(|_| open) {
+            self.machine.inverse_mass(b, load);
+            gradient.axpby(1.0, load, 1.0);
+        }
+    }
+
     /// Solves the pressure's problem with the load in `work.load`, from the guess in `work.phi`.
     fn solve_pressure(&mut self, s: f64) -> Result<(), SystemError> {
         let Work { hat, load, phi, divergence, .. } = &mut self.work;
@@ -320,8 +326,13 @@ impl<M: Machine> Flow<M> {
         self.extrapolate_pressure(&low.beta);
         self.solve_pressure(s)?;
         self.gradient(end)?;
+        self.work.b.fill(0.0);
+        let open = self.boundaries.add_pressure(&mut self.work.b);
+        self.complete_gradient(open);
         self.work.hat.axpby(1.0 / s, &self.work.gradient, 1.0);
         self.statistics.seconds.pressure += start.elapsed().as_secs_f64();
+
+        self.penalise(dt)?;
 
         let start = Instant::now();
         self.load_of_velocity(s);
@@ -334,9 +345,24 @@ impl<M: Machine> Flow<M> {
         Ok(())
     }
 
+    /// Applies the penalties to the velocity after its projection: with dual splitting, which continues by
+    /// the viscous step, that in `work.hat`. After the viscous step they would act on the divergence near
+    /// walls that this step leaves, as a force that is largest at corners.
+    fn penalise(&mut self, dt: f64) -> Result<(), SystemError> {
+        let Some(penalty) = &mut self.penalty else { return Ok(()) };
+        let start = Instant::now();
+        let projected = match self.law.splitting {
+            Splitting::Dual => &mut self.work.hat,
+            Splitting::PressureCorrection { .. } => &mut self.work.star,
+        };
+        let done = penalty.apply(&mut self.machine, dt, projected)?;
+        self.statistics.penalty.add(done.iterations as u64);
+        self.statistics.seconds.penalty += start.elapsed().as_secs_f64();
+        Ok(())
+    }
+
     fn correction(&mut self, end: f64, s: f64, w: &Weights, rotational: bool) -> Result<(), SystemError> {
         let start = Instant::now();
-        let dim = self.work.hat.0.len();
         self.extrapolate(&w.beta);
         self.boundaries.update(&self.machine, end, &self.work.star)?;
         self.work.phi.copy_from(&self.p[0]);
@@ -360,12 +386,8 @@ impl<M: Machine> Flow<M> {
         self.solve_pressure(s)?;
         self.gradient(end)?;
         self.work.b.fill(0.0);
-        if self.boundaries.add_change(&mut self.work.b) {
-            for d in 0..dim {
-                self.machine.inverse_mass(&self.work.b.0[d], &mut self.work.load);
-                self.work.gradient.0[d].axpby(-1.0, &self.work.load, 1.0);
-            }
-        }
+        let open = self.boundaries.add_change(&mut self.work.b);
+        self.complete_gradient(open);
         self.work.star.axpby(1.0 / s, &self.work.gradient, 1.0);
         self.work.phi.axpby(1.0, &self.p[0], 1.0);
         if rotational {

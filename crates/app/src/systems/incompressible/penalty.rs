@@ -1,6 +1,6 @@
 //! Penalties on the divergence and on jumps of the normal velocity, in a step of their own.
 //!
-//! After the other parts of a step the velocity `û` is replaced by the solution of
+//! After the projection of a step the velocity `û` is replaced by the solution of
 //!
 //! ```text
 //! (v, u) + Δt Σ_e τ_D (∇·v, ∇·u) + Δt Σ_f ⟨[v]·n, {τ_C} [u]·n⟩ = (v, û),

@@ -27,7 +27,7 @@ pub enum Splitting {
 
 /// Factors ζ of the penalties on divergence and on normal jumps of the velocity; 0 for none.
 ///
-/// After each step the velocity û is replaced by the solution `u` of
+/// After the projection in each step the velocity û is replaced by the solution `u` of
 ///
 /// ```text
 /// (v, u) + Δt Σ_e τ_D (∇·v, ∇·u) + Δt Σ_f τ_C ⟨[v]·n, [u]·n⟩ = (v, û)   for all v

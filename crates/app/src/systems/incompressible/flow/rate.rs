@@ -8,8 +8,8 @@
 //! f = f₀ + (U − ⟨u₀·e⟩)/⟨w·e⟩,   u = u₀ + (f − f₀) w,   p = p₀ + (f − f₀) π
 //! ```
 //!
-//! has the mean velocity U. The response depends on the leading coefficient `s = γ/Δt` alone. The penalties,
-//! which follow, do not change the mean, since a uniform velocity has neither divergence nor jumps.
+//! has the mean velocity U. The response depends on the leading coefficient `s = γ/Δt` alone; the penalties
+//! act on `u₀` alone.
 
 use super::super::components::Components;
 use super::super::machine::Machine;
