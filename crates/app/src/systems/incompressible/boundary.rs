@@ -240,6 +240,16 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         }
     }
 
+    /// The pressures at the points of open boundaries in the last update, if there are any.
+    pub(super) fn open_pressures(&self) -> Option<&Vec<f64>> {
+        self.open.as_ref()?.last.as_ref()
+    }
+
+    /// Replaces them.
+    pub(super) fn set_open_pressures(&mut self, pressures: &[f64]) {
+        self.open.iter_mut().for_each(|open| open.last = Some(pressures.to_vec()));
+    }
+
     /// Adds the change of the pressure on open boundaries to the problem of its increment.
     pub(super) fn add_change_to_pressure(&self, b: &mut V) {
         if let Some(open) = &self.open {

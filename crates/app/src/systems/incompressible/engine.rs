@@ -386,6 +386,7 @@ impl<M: Machine> Engine for FlowEngine<M> {
     fn histories(&self) -> Option<Histories> {
         let mut histories = self.flow.histories().ok()?;
         histories.fields.iter_mut().for_each(|field| *field = self.canonical(field));
+        histories.fields.extend(self.flow.open_pressures().cloned());
         histories.fields.extend(self.flow.driven().map(|driven| vec![driven.force]));
         Some(histories)
     }
@@ -397,6 +398,14 @@ impl<M: Machine> Engine for FlowEngine<M> {
                 fields
             }
             _ => &histories.fields[..],
+        };
+        let fields = match self.flow.open_pressures().map(Vec::len) {
+            None => fields,
+            Some(n) => {
+                let (last, fields) = fields.split_last().filter(|(last, _)| last.len() == n)?;
+                self.flow.set_open_pressures(last);
+                fields
+            }
         };
         let fields = fields.iter().map(|f| self.vector(f)).collect::<Option<Vec<_>>>()?;
         self.flow.set_histories(&Histories { steps: histories.steps.clone(), fields }).ok()?

@@ -444,6 +444,19 @@ impl<M: Machine> Flow<M> {
         Ok(Histories { steps: self.steps.sizes().to_vec(), fields })
     }
 
+    /// The pressures of the last step on open boundaries, if the next step depends on them.
+    pub(super) fn open_pressures(&self) -> Option<&Vec<f64>> {
+        match self.law.splitting {
+            Splitting::Dual => None,
+            Splitting::PressureCorrection { .. } => self.boundaries.open_pressures(),
+        }
+    }
+
+    /// Replaces the pressures of the last step on open boundaries.
+    pub(super) fn set_open_pressures(&mut self, pressures: &[f64]) {
+        self.boundaries.set_open_pressures(pressures);
+    }
+
     /// Replaces the state, and forgets the past. A pressure of lower order is projected to its space.
     pub(super) fn set_state(&mut self, u: Components<M::V>, p: M::V) {
         self.u[0] = u;
