@@ -148,7 +148,8 @@ impl KnownValues {
             names.extend(["time.substeps.mean", "time.substeps.max"].map(str::to_owned));
         }
         if monitors.iter().any(|monitor| matches!(monitor.kind, MonitorKind::Divergence)) {
-            names.extend(["divergence.l2", "divergence.jumps"].map(str::to_owned));
+            let all = ["l2", "jumps", "growth.l2", "growth.jumps"];
+            names.extend(all.map(|name| format!("divergence.{name}")));
         }
         if monitors.iter().any(|monitor| matches!(monitor.kind, MonitorKind::Limited)) {
             names.extend(OF_LIMITERS.map(str::to_owned));

@@ -14,7 +14,8 @@ pub fn lines(summary: &Map<String, Value>) -> Vec<String> {
         }
     };
     line("integral", entries("integral").map(|(name, x)| valued(name, x)).collect::<Vec<_>>().join(", "));
-    line("divergence", entries("divergence").map(|(name, x)| valued(name, x)).collect::<Vec<_>>().join(", "));
+    let norms = entries("divergence").filter(|(_, x)| !x.is_object());
+    line("divergence", norms.map(|(name, x)| valued(name, x)).collect::<Vec<_>>().join(", "));
     line("flow rate", entries("flow_rate").map(|(name, x)| valued(name, x)).collect::<Vec<_>>().join(", "));
     let limited = entries("limited").map(|(name, x)| valued(name, x)).collect::<Vec<_>>().join(", ");
     line("limited", limited);

@@ -162,6 +162,30 @@ pub fn history(path: &Path, from: f64, scales: &Scales) -> Result<Map<String, Va
     Ok(summary)
 }
 
+/// Returns by how much each norm in a table grows: its largest value in the last quarter of the run's time
+/// over that in the quarter before; nothing where one of them has no rows.
+///
+/// # Errors
+/// [`RunError::Writer`].
+pub fn growth(path: &Path) -> Result<Map<String, Value>, RunError> {
+    let table = Columns::read(path)?;
+    let t = table.column("time").unwrap_or_default();
+    let [first, last] = [t.first(), t.last()].map(|t| t.copied().unwrap_or_default());
+    let quarters: Vec<f64> = t.iter().map(|t| 4.0 * (t - first) / (last - first)).collect();
+    let mut all = Map::new();
+    // The norms follow step and time.
+    for (name, x) in table.names.iter().zip(&table.values).skip(2) {
+        let largest = |from: f64, to: f64| {
+            let within = quarters.iter().zip(x).filter(|(q, _)| (from..to).contains(*q));
+            within.map(|(_, x)| *x).reduce(f64::max)
+        };
+        if let (Some(before), Some(after)) = (largest(2.0, 3.0), largest(3.0, f64::INFINITY)) {
+            all.insert(name.clone(), json!(after / before));
+        }
+    }
+    Ok(all)
+}
+
 /// Returns the largest rate of decay of each integral in a table, and its largest deviation from the
 /// reference.
 ///
@@ -188,4 +212,25 @@ pub fn decays(
         all.insert(name.clone(), Value::Object(summary));
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn norms_grow_by_the_largest_values_of_the_last_two_quarters() {
+        let directory = tempfile::tempdir().unwrap();
+        let growth = |rows: &[[f64; 2]]| {
+            let path = directory.path().join("divergence.csv");
+            let text: String = rows.iter().map(|[t, x]| format!("0,{t},{x},1\n")).collect();
+            std::fs::write(&path, format!("step,time,l2,jumps\n{text}")).unwrap();
+            growth(&path).unwrap()
+        };
+        // From t = 10 to 18: the third quarter begins at 14, the last one at 16.
+        let all = growth(&[[10.0, 9.0], [13.9, 9.0], [14.0, 2.0], [15.9, 4.0], [16.0, 5.0], [18.0, 6.0]]);
+        assert_eq!(all["l2"], 1.5);
+        assert_eq!(all["jumps"], 1.0);
+        assert!(growth(&[[0.0, 1.0], [1.0, 1.0]]).is_empty() && growth(&[[0.0, 1.0]]).is_empty());
+    }
 }

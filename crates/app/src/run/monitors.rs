@@ -186,6 +186,9 @@ impl Monitor<'_> {
             pictures::along_a_wall(&Columns::read(&curve)?).write(&curve.with_extension("svg"))?;
         }
         match self.job {
+            MonitorJob::Divergence(_) => {
+                last.divergence.insert("growth".to_owned(), Value::Object(flow::growth(path)?));
+            }
             MonitorJob::Limited => last.limited = limited::summary(&Columns::read(path)?),
             MonitorJob::Integral { names, references, .. } => {
                 last.history.extend(flow::decays(path, names, references)?);
