@@ -211,6 +211,31 @@ fn mpiexec_leaves_the_tables_of_one_rank() {
     }
 }
 
+/// Checks that runs on two and three ranks leave the same numbers as on one.
+fn same_on_ranks(yaml: &str, keys: &[&str]) -> Option<Value> {
+    let case = Case::new(yaml);
+    let whole = alone(&case, &["--output", "one"]);
+    for ranks in [2, 3] {
+        let results = format!("ranks-{ranks}");
+        let output = on_ranks(&case, ranks, &["--output", &results, "--set", "threads=1"])?;
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{text}");
+        let summary = case.summary(&results);
+        for key in keys {
+            assert!(summary[key] == whole[key] && !whole[key].is_null(), "{key} on {ranks} ranks");
+        }
+    }
+    Some(whole)
+}
+
+#[test]
+fn steps_by_errors_are_those_of_one_rank() {
+    let adaptive = FLOW.replace("time: { steps: 12 }", "time: { adaptive: { tolerance: 1e-5 }, end: 0.2 }");
+    let adaptive = adaptive.replace("every_steps: 6", "every: 0.1");
+    let Some(whole) = same_on_ranks(&adaptive, &["residual", "integral", "probe", "time"]) else { return };
+    assert!(whole["time"]["dt_max"] != whole["time"]["dt_min"], "{}", whole["time"]);
+}
+
 #[test]
 fn mistakes_and_failures_are_told_once() {
     let wrong = Case::new(&FLOW.replace("order: 2", "order: two"));
@@ -256,13 +281,24 @@ fn two_processes_on_an_emulated_device_leave_the_results_of_one() {
     run(&["--devices", "0,0", "--output", "two"]);
     let (one, two) = (case.summary("one"), case.summary("two"));
     assert_eq!((&two["ranks"], &two["device"]), (&Value::from(2), &Value::from("cuda:0")));
+    near(&one, &two);
+    // Steps by errors, and limiters, which exchange bounds.
+    for setting in ["time.adaptive={ tolerance: 1e-4 }", "space.shock=entropy-filter"] {
+        run(&["--device", "cuda", "--output", "one", "--overwrite", "--set", setting]);
+        run(&["--devices", "0,0", "--output", "two", "--overwrite", "--set", setting]);
+        near(&case.summary("one"), &case.summary("two"));
+    }
+}
+
+/// Compares the results of two runs.
+fn near(one: &Value, two: &Value) {
     for key in ["residual", "integral", "probe"] {
         let numbers = |summary: &Value| -> Vec<f64> {
             let mut found = Vec::new();
             collect(&summary[key], &mut found);
             found
         };
-        let (a, b) = (numbers(&one), numbers(&two));
+        let (a, b) = (numbers(one), numbers(two));
         assert!(!a.is_empty() && a.len() == b.len(), "{key}");
         let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * a.abs() + 1e-13;
         assert!(a.iter().zip(&b).all(near), "{key}: {a:?} and {b:?}");

@@ -38,6 +38,7 @@ mod limiter;
 mod limiter_suspects;
 mod limiter_text;
 mod measure;
+mod norm;
 mod operators;
 mod part_texts;
 mod prism;

@@ -256,6 +256,29 @@ impl<T: PackScalar> Discretization<T> {
         }
     }
 
+    /// The norm `(Σ_i x_i²)^½` of an array like the state, where each element counts once. Sums over elements
+    /// are exact: the same bits for any number of ranks.
+    #[must_use]
+    pub fn norm(&self, x: &[T]) -> f64 {
+        let mut total = Sums::new(1);
+        for group in &self.groups {
+            let (own, l) = (&x[group.offset..group.offset + group.state.len()], group.state);
+            let slots: Vec<usize> = group.real_slots().collect();
+            let of_element = |&slot: &usize| {
+                let mut sum = 0.0;
+                for i in 0..l.rows {
+                    for k in 0..l.fields {
+                        let v = own[l.index(slot, i, k)].to_f64();
+                        sum += v * v;
+                    }
+                }
+                (vec![sum], Vec::new())
+            };
+            total.merge(&self.host.install(|| Sums::over(1, &slots, of_element)));
+        }
+        self.agreed(total).0[0].sqrt()
+    }
+
     /// Norms of the difference to `exact` at time `t`: of the conserved variables, then of the primitive ones
     /// that have other names.
     #[must_use]

@@ -333,12 +333,12 @@ fn judge<T: PackScalar>(
     weights: &CudaVector<T>,
     control: &mut DeviceControl,
 ) -> Result<(), GpuError> {
-    if let Some(errors) = stepper.weigh_error(u, weights) {
-        errors.dot_into(errors, &mut control.square, 0)?;
-    }
+    let Some(errors) = stepper.weigh_error(u, weights).map(|errors| errors.buffer().ptr()) else {
+        return Ok(());
+    };
     let Some(start) = stepper.start() else { return Ok(()) };
-    // SAFETY: both vectors live as long as the engine, which waits for the device when it is dropped.
-    unsafe { discretization.judge(control, u.buffer().ptr(), start.buffer().ptr()) }
+    // SAFETY: the vectors live as long as the engine, which waits for the device when it is dropped.
+    unsafe { discretization.judge(control, errors, u.buffer().ptr(), start.buffer().ptr()) }
 }
 
 /// Puts the stages of steps into the device's stream.
@@ -578,7 +578,8 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         }
         self.make_step(t, dt, false)?;
         let (stepper, u) = (&mut self.stepper, &self.u);
-        Ok(self.weights.as_ref().and_then(|(w, _)| stepper.weighted_error(u, w)).unwrap_or(f64::NAN))
+        let errors = self.weights.as_ref().and_then(|(w, _)| stepper.weigh_error(u, w));
+        errors.map_or(Ok(f64::NAN), |errors| self.discretization.norm(errors.buffer()))
     }
 
     fn undo_step(&mut self) {

@@ -471,7 +471,8 @@ impl<T: PackScalar> Engine for HostEngine<T> {
     fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError> {
         self.advance(t, dt)?;
         let (stepper, u) = (&mut self.stepper, &self.u);
-        Ok(self.weights.as_ref().and_then(|w| stepper.weighted_error(u, w)).unwrap_or(f64::NAN))
+        let errors = self.weights.as_ref().and_then(|w| stepper.weigh_error(u, w));
+        Ok(errors.map_or(f64::NAN, |errors| self.rhs.discretization.norm(errors)))
     }
 
     fn undo_step(&mut self) {

@@ -14,6 +14,7 @@ use super::error::SystemError;
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::ExactSum;
 use dgsuite_mesh::Mesh;
+use dgsuite_ops::cuda::Attempt;
 use dgsuite_ops::{BoundarySamples, Limited, Norms, OpsError, Ranks, Sample, StepMeasure};
 use dgsuite_physics::Exact;
 use std::sync::Arc;
@@ -286,12 +287,16 @@ impl Engine for Ranked {
         self.inner.go_back();
     }
 
-    fn weigh_errors(&mut self, _: &[f64]) -> Result<(), OpsError> {
-        Err(OpsError::NotOnRanks { what: "steps by error (`time.adaptive`)" })
+    fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError> {
+        // The solver makes weights for the whole mesh, so that the lengths agree.
+        let own = self.own_part(weights, &self.offsets).unwrap_or_default();
+        self.inner.weigh_errors(&own)
     }
 
-    fn try_step(&mut self, _: f64, _: f64) -> Result<f64, OpsError> {
-        Err(OpsError::NotOnRanks { what: "steps by error (`time.adaptive`)" })
+    fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError> {
+        let error = self.inner.try_step(t, dt)?;
+        self.checked()?;
+        Ok(error)
     }
 
     fn undo_step(&mut self) {
@@ -332,6 +337,10 @@ impl Engine for Ranked {
 
     fn finish_ahead(&mut self) -> Result<Option<Vec<f64>>, OpsError> {
         self.inner.finish_ahead()
+    }
+
+    fn finish_attempts(&mut self) -> Result<Vec<Attempt>, OpsError> {
+        self.inner.finish_attempts()
     }
 
     fn undo_ahead(&mut self) -> Result<(), OpsError> {

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use cudarc::driver::result;
 
-use super::Cuda;
 use super::driver::wrapped;
 use super::nccl::{self, DeviceMessage, Nccl};
 use super::peer::Peer;
 use super::stream::{Event, Stream};
+use super::{Cuda, DeviceBuffer};
 use crate::GpuError;
 use crate::comm::{CommError, Communicator, Exchange, Partner};
 
@@ -249,6 +249,25 @@ impl Link {
             Plane::Peer(peer) => unsafe { peer.min(&stream, at, count) }.map(|()| true),
             Plane::Staged(_) => Ok(false),
         }
+    }
+
+    /// Replaces integers by their sums over all ranks, with wrapping; otherwise as [`min`](Self::min).
+    ///
+    /// # Errors
+    /// [`GpuError::Ranks`].
+    pub fn sum(&self, values: &mut DeviceBuffer<i64>) -> Result<bool, GpuError> {
+        match &self.plane {
+            Plane::Nccl(nccl) => {
+                Ok(nccl.sum(&Stream::current(self.cuda.context()), values).map(|()| true)?)
+            }
+            Plane::Peer(_) | Plane::Staged(_) => Ok(false),
+        }
+    }
+
+    /// Whether [`sum`](Self::sum) does without the host.
+    #[must_use]
+    pub const fn sums(&self) -> bool {
+        matches!(self.plane, Plane::Nccl(_))
     }
 
     /// Waits until this thread's stream is done.

@@ -37,7 +37,7 @@ pub(super) struct DeviceClock {
     pub(super) bounds: DeviceBuffer<u64>,
     pub(super) n_bounds: usize,
     /// The smallest bound, then the ring of bounds of the last steps.
-    found: DeviceBuffer<u64>,
+    pub(super) found: DeviceBuffer<u64>,
     pub(super) args: Args,
 }
 
@@ -259,7 +259,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
 
     /// Computes the smallest bound into `found`: of all ranks if their devices can agree without the host, in
     /// which case it returns `true`, otherwise of this rank.
-    fn least_of_all(&mut self) -> Result<bool, GpuError> {
+    pub(super) fn least_of_all(&mut self) -> Result<bool, GpuError> {
         let n = self.clock.n_bounds;
         self.clock.least(&self.cuda, 0, n)?;
         match &self.halo {

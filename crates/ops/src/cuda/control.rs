@@ -8,6 +8,7 @@
 use crate::cuda::clock::RING;
 use crate::cuda::discretization::CudaDiscretization;
 use crate::cuda::kernel_text::REDUCE_THREADS;
+use crate::cuda::norm::SquareSum;
 use crate::simd::PackScalar;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, LaunchConfig, PinnedBuffer};
@@ -53,7 +54,8 @@ pub struct DeviceControl {
     control: DeviceBuffer<u64>,
     record: DeviceBuffer<u64>,
     /// The sum of the squares of weighted errors.
-    pub square: DeviceBuffer<f64>,
+    square: DeviceBuffer<f64>,
+    sum: SquareSum,
     /// The boundary's time integrals before the step.
     sums: DeviceBuffer<f64>,
     /// Number of attempts so far.
@@ -106,6 +108,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             control: DeviceBuffer::zeros(cuda, "control of errors", CONTROL_WORDS)?,
             record: DeviceBuffer::zeros(cuda, "attempts", RING * ATTEMPT_WORDS)?,
             square: DeviceBuffer::zeros(cuda, "an error", 1)?,
+            sum: SquareSum::new(cuda, &self.description)?,
             sums: DeviceBuffer::zeros(cuda, "boundary fluxes", self.sums().len())?,
             attempts: 0,
         })
@@ -148,23 +151,42 @@ impl<T: PackScalar> CudaDiscretization<T> {
         self.restore_sums(&control.sums)
     }
 
-    /// Ends an attempt in the device's stream, whose weighted errors have the sum of squares
-    /// `control.square`. If it is accepted, time advances; otherwise state and boundary sums are restored.
-    /// Computes the size of the next attempt.
+    /// Ends an attempt in the device's stream, whose weighted errors are at the address `errors`. If it is
+    /// accepted, time advances; otherwise state and boundary sums are restored. Computes the size of the next
+    /// attempt. On several ranks only if [`is_recordable`](Self::is_recordable).
     ///
     /// # Errors
     /// Errors of the device.
     ///
     /// # Safety
-    /// `u` and `start` are addresses of distinct states on this device, after and before the step, that are
-    /// valid until the stream has processed this call.
-    pub unsafe fn judge(&mut self, control: &DeviceControl, u: u64, start: u64) -> Result<(), GpuError> {
+    /// `u` and `start` are addresses of distinct states on this device, after and before the step, and
+    /// `errors` that of an array like them; they are valid until the stream has processed this call.
+    pub unsafe fn judge(
+        &mut self,
+        control: &mut DeviceControl,
+        errors: u64,
+        u: u64,
+        start: u64,
+    ) -> Result<(), GpuError> {
+        let link = self.halo.as_ref().map(|halo| &halo.link);
+        // SAFETY: the caller's contract.
+        unsafe { control.sum.launch(&self.cuda, link, errors, &control.square)? };
         self.launch_speeds(u, false)?;
+        let alone = self.halo.is_none();
+        if !alone {
+            self.least_of_all()?;
+        }
         let state = self.len() * T::BYTES / 4;
         let (sums, n_sums) = (self.sums().ptr(), self.sums().len() * 2);
         let clock = &mut self.clock;
         clock.args.clear();
-        clock.args.buffer(&clock.bounds).value(clock.n_bounds as u32).buffer(&control.square);
+        if alone {
+            clock.args.buffer(&clock.bounds).value(clock.n_bounds as u32);
+        } else {
+            // The bound of all ranks takes the place of the bounds of blocks.
+            clock.args.buffer(&clock.found).value(1_u32);
+        }
+        clock.args.buffer(&control.square);
         clock.args.buffer(&control.control).buffer(&control.record).value(RING as u32).buffer(&clock.clock);
         let arrays = [(u, start, state), (sums, control.sums.ptr(), n_sums)];
         // SAFETY: the arguments are the kernels'; the addresses are the caller's contract, and sums have the

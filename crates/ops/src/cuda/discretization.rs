@@ -21,6 +21,7 @@ use crate::cuda::halo::{DeviceHalo, FLUXES, TRACES, launch_parts};
 use crate::cuda::kernel_text::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
 use crate::cuda::limiter::DeviceLimiter;
 use crate::cuda::measure::sample_text;
+use crate::cuda::norm::{SquareSum, norm_text};
 use crate::cuda::part_texts::kernel_texts;
 use crate::cuda::published::Shared;
 use crate::cuda::small::gathered;
@@ -86,6 +87,8 @@ pub struct CudaDiscretization<T: PackScalar> {
     pub(super) local: DeviceBuffer<T>,
     pub(super) use_local: bool,
     pub(super) limiter: Option<DeviceLimiter>,
+    /// Created for the first norm.
+    pub(super) square_sum: Option<SquareSum>,
     pub(super) work: DeviceBuffer<T>,
     args: Args,
 }
@@ -213,6 +216,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             local: DeviceBuffer::zeros(cuda, "local steps", 0)?,
             use_local: false,
             limiter: None,
+            square_sum: None,
             work: DeviceBuffer::zeros(cuda, "work space", work)?,
             args: Args::new(),
             description,
@@ -495,6 +499,13 @@ impl<T: PackScalar> CudaDiscretization<T> {
         self.halo.as_ref().is_none_or(|halo| halo.link.is_recordable())
     }
 
+    /// Whether the device can judge steps by their error without the host: with several ranks it needs a sum
+    /// over all of them.
+    #[must_use]
+    pub fn judges_alone(&self) -> bool {
+        self.halo.as_ref().is_none_or(|halo| halo.link.sums())
+    }
+
     /// The name of the link to other ranks' devices; `None` on one rank.
     #[must_use]
     pub fn link(&self) -> Option<&'static str> {
@@ -603,6 +614,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         out.push(tally.define("BLOCK", REDUCE_THREADS));
         out.push(clock_text::<T>(&law, dim, fields));
         out.push(sample_text::<T>(dim, fields));
+        out.push(norm_text::<T>(fields));
         Ok(out)
     }
 }

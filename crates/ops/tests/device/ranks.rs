@@ -62,7 +62,7 @@ fn rates(d: &mut CudaDiscretization<f64>, mesh: &Mesh, elements: &[u32]) -> Vec<
     d.eval(0.0, &state, &mut rate).expect("a residual");
     let step = d.time_step(&state, false).expect("a gas");
     let mut out = by_element(d, mesh, &rate);
-    out.push(vec![step]);
+    out.push(vec![step, d.norm(&state).expect("a norm")]);
     out
 }
 
@@ -95,7 +95,7 @@ fn compare(cuda: &Cuda, what: &str, mesh: &Arc<Mesh>, scheme: &Scheme, of: &(dyn
         let found = parts(true);
         assert_eq!(found, parts(false), "{what}: the order of elements in a part changes nothing");
         for (elements, mut found) in found {
-            assert_eq!(found.pop(), expected.last().cloned(), "{what}: the step");
+            assert_eq!(found.pop(), expected.last().cloned(), "{what}: step and norm");
             for (e, own) in elements.into_iter().zip(found) {
                 for (a, b) in own.iter().zip(&expected[e as usize]) {
                     assert!((a - b).abs() <= 1e-13 * size, "{what}, element {e}: {a} and {b}");

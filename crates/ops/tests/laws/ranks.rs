@@ -68,6 +68,7 @@ fn run(d: &mut Discretization<f64>, mesh: &Mesh, elements: &[u32], exact: &dyn E
     }
     sums.extend(d.limited().iter().flat_map(|limited| [limited.share, limited.least]));
     sums.extend(d.least(&u).iter().flatten());
+    sums.push(d.norm(&u));
     sums.extend(d.totals(&u));
     sums.extend(d.absolute_totals(&u));
     let (_, errors) = d.errors(&u, exact, 0.3);

@@ -7,7 +7,7 @@ use dgsuite_ops::cuda::{Attempt, ControlStart};
 use dgsuite_timeint::{Adaptive, Memory, TimeError};
 
 use super::March;
-use super::ahead::{BATCH, DEPTH, DISTANCE, FEWEST, SLICE};
+use super::ahead::{BATCH, DEPTH, DISTANCE, FEWEST};
 use crate::checkpoint::Section;
 use crate::pipeline::time::AdaptiveSpec;
 use crate::run::error::RunError;
@@ -113,7 +113,7 @@ impl March<'_> {
         let mut under_way: VecDeque<u64> = VecDeque::new();
         let mut put = 0;
         loop {
-            while under_way.len() < DEPTH && put < most && begin.elapsed() < SLICE {
+            while under_way.len() < DEPTH && put < most && self.goes_on(put, begin) {
                 let Some(memory) = self.memory() else { return Ok(()) };
                 let flying: u64 = under_way.iter().sum();
                 let size = memory.dt.min(self.most(spec)) * GROWTH;

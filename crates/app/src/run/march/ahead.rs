@@ -22,7 +22,7 @@ pub(super) const FEWEST: u64 = 4;
 /// Number of batches in progress.
 pub(super) const DEPTH: usize = 2;
 /// Time after which the run returns to progress reports and signals.
-pub(super) const SLICE: Duration = Duration::from_millis(100);
+const SLICE: Duration = Duration::from_millis(100);
 /// Number of steps after which a run on several ranks returns to progress reports and signals.
 const SHARED_SLICE: u64 = 8 * BATCH;
 /// Assumed growth of steps while batches are in progress, and number of steps to keep away from an event.

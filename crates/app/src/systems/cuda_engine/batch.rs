@@ -64,7 +64,8 @@ impl<T: PackScalar> CudaEngine<T> {
         // Where the link needs the host, so does the smallest step bound of all ranks.
         let possible = self.discretization.is_recordable()
             && Batches::<T>::vectors(self.u.len()) > 0
-            && self.discretization.is_autonomous();
+            && self.discretization.is_autonomous()
+            && (self.weights.is_none() || self.discretization.judges_alone());
         if !possible || self.batches.refused {
             return false;
         }
