@@ -4,8 +4,11 @@ mod table;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use dgsuite_gpu::comm::{Alone, CommError, Communicator};
+use dgsuite_ops::agree;
 use serde_json::{Map, Value, json};
 
 pub use self::table::{Label, Row, Table};
@@ -25,6 +28,7 @@ use crate::run::checks::{self, CheckResult};
 use crate::run::directory::{Directory, Former};
 use crate::run::log::Log;
 use crate::run::{Report, Status, summary};
+use crate::systems::ROOT;
 use crate::writer::{WriterError, atomic};
 
 /// A study that is checked and ready to run.
@@ -40,6 +44,7 @@ pub struct Study {
     comparisons: Vec<Comparison>,
     cases: Vec<Case>,
     device: String,
+    comm: Arc<dyn Communicator>,
 }
 
 struct Case {
@@ -64,6 +69,19 @@ impl Study {
         spec: &StudySpec,
         choices: &Choices,
     ) -> Result<Self, InputError> {
+        let study = Self::planned(document, sections, spec, choices);
+        match &choices.comm {
+            Some(comm) => agree(comm.as_ref(), study),
+            None => study,
+        }
+    }
+
+    fn planned(
+        document: &Document,
+        sections: &Sections,
+        spec: &StudySpec,
+        choices: &Choices,
+    ) -> Result<Self, InputError> {
         if let Some(file) = &choices.restart {
             let problem = Problem::Misplaced {
                 key: format!("--restart {}", file.display()),
@@ -72,7 +90,9 @@ impl Study {
             };
             return Err(InputError::nowhere(problem));
         }
-        one_rank(choices, "studies")?;
+        if document.is_elliptic() {
+            one_rank(choices, "elliptic problems")?;
+        }
         choices.preparing.store(true, Ordering::SeqCst);
         let mut cases = Vec::new();
         let mut first: Option<Outline> = None;
@@ -117,6 +137,7 @@ impl Study {
             comparisons,
             cases,
             device,
+            comm: choices.comm.clone().unwrap_or_else(|| Arc::new(Alone)),
         })
     }
 
@@ -157,7 +178,12 @@ impl Study {
     /// # Errors
     /// [`StudyError`] if a result cannot be written or if the input has changed since it was checked.
     pub fn execute(&self, log: &mut Log) -> Result<Report, StudyError> {
-        let directory = Directory::prepare(&self.directory, self.former)?;
+        // Only rank 0 writes results.
+        let writes = self.comm.rank() == ROOT;
+        let directory = match writes {
+            true => Directory::prepare(&self.directory, self.former)?,
+            false => Directory::temporary()?,
+        };
         log.open(&directory.log(), false)?;
         directory.warning().iter().for_each(|warning| log.warn(warning));
         directory.write_summary(&summary::running(&self.title))?;
@@ -169,7 +195,10 @@ impl Study {
         let mut setup = None;
         for case in &self.cases {
             let words = case.label.iter().map(Label::to_string).collect::<Vec<_>>().join(", ");
-            if case.choices.stop.load(Ordering::Relaxed) {
+            // Also a barrier: a case that continues another one reads its checkpoint.
+            let mut stop = [f64::from(u8::from(case.choices.stop.load(Ordering::Relaxed)))];
+            self.comm.max(&mut stop)?;
+            if stop != [0.0] {
                 failure = Some((Status::Stopped, format!("{words}: not started")));
                 break;
             }
@@ -186,11 +215,15 @@ impl Study {
             // A case writes to its own log only; the study prints failures and the table.
             let mut own = log.for_a_part();
             let report = job.execute(&mut own)?;
-            if report.status == Status::Stopped {
-                failure = Some((Status::Stopped, format!("{words}: stopped before its end")));
-                break;
-            }
-            if let Some(reason) = &report.failure {
+            let reason = match (report.status, &report.failure) {
+                (Status::Stopped, _) => Some("stopped before its end".to_owned()),
+                (_, reason) => reason.clone(),
+            };
+            // Rank 0 knows all results of a case, and decides whether the study goes on.
+            let mut ends = vec![u8::from(reason.is_some())];
+            self.comm.broadcast(ROOT, &mut ends)?;
+            if ends != [0] {
+                let reason = reason.unwrap_or_default();
                 failure = Some((report.status, format!("{words}: {reason}")));
                 break;
             }
@@ -205,7 +238,7 @@ impl Study {
         let report = self.conclude(&table, failure, log);
         table.chart().write(&directory.convergence())?;
         directory.write_summary(&report.summary)?;
-        if let Some(setup) = setup {
+        if let Some(setup) = setup.filter(|_| writes) {
             self.write_report(&table, setup, &report)?;
         }
         Ok(report)
@@ -297,6 +330,9 @@ pub enum StudyError {
     /// A result cannot be written.
     #[error("{0}")]
     Writer(#[from] WriterError),
+    /// Other ranks cannot be reached.
+    #[error("{0}")]
+    Ranks(#[from] CommError),
 }
 
 /// Returns the value of each axis in a case.

@@ -18,7 +18,7 @@ use dgsuite_gpu::shim::{Emulator, ShimError};
 use dgsuite_mesh::{SpaceFillingCurve, generate::MixedBox};
 use dgsuite_physics::exact;
 use serde_json::Value;
-use support::Case;
+use support::{Case, WAVE};
 
 /// A wave of the Euler equations on triangles and quadrilaterals, with boundaries.
 fn setup(order: usize) -> (Setup, Arc<dyn dgsuite_physics::Exact>) {
@@ -234,6 +234,33 @@ fn steps_by_errors_are_those_of_one_rank() {
     let adaptive = adaptive.replace("every_steps: 6", "every: 0.1");
     let Some(whole) = same_on_ranks(&adaptive, &["residual", "integral", "probe", "time"]) else { return };
     assert!(whole["time"]["dt_max"] != whole["time"]["dt_min"], "{}", whole["time"]);
+}
+
+#[test]
+fn a_study_on_several_ranks_has_the_table_of_one() {
+    let study = "study: { order: [1, 2], refine: [0, 1] }\nchecks: [ { value: rate.l2.u, above: 1 } ]\n";
+    let case = Case::new(&format!("{WAVE}{study}"));
+    let whole = alone(&case, &["--output", "one"]);
+    let Some(output) = on_ranks(&case, 2, &["--output", "two", "--set", "threads=1"]) else { return };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let summary = case.summary("two");
+    assert_eq!((&summary["status"], &summary["checks"]), (&whole["status"], &whole["checks"]));
+    let [one, two] = [&whole, &summary].map(|summary| summary["table"].as_array().unwrap());
+    assert!(one.len() == 4 && two.len() == 4);
+    for (a, b) in one.iter().zip(two) {
+        assert_eq!((&a["error"], &a["rate"], &a["order"]), (&b["error"], &b["rate"], &b["order"]));
+    }
+    assert!(case.path("two/convergence.svg").is_file());
+    // A case that continues another one waits until rank 0 has written its checkpoint.
+    let Some(output) = on_ranks(
+        &case,
+        2,
+        &["--output", "three", "--set", "threads=1", "--set", "study={ order: [1, 2], continued: true }"],
+    ) else {
+        return;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(case.summary("three")["table"].as_array().unwrap().len(), 2);
 }
 
 #[test]
