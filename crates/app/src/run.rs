@@ -173,7 +173,12 @@ impl Prepared {
         let mut last = LastValues::default();
         let mut output_s = 0.0;
         let mut explained = false;
-        let outcome = Outputs::open(plan, directory.clone(), start).and_then(|mut outputs| {
+        let opened = Outputs::open(plan, directory.clone(), start);
+        let opened = match self.solver.any(opened.is_err()) {
+            true => opened.and(Err(WriterError::Elsewhere.into())),
+            false => opened,
+        };
+        let outcome = opened.and_then(|mut outputs| {
             let mut march = March::new(plan, &mut self.solver, log, description.dofs)?;
             let result = march.run(&mut outputs);
             end = march.now();

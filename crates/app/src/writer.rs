@@ -175,6 +175,9 @@ pub enum Cells {
 /// Why an output file was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriterError {
+    /// Rank 0, which writes the results, could not write one.
+    #[error("another rank could not write its results")]
+    Elsewhere,
     /// The operating system could not write the file.
     #[error("cannot write {}: {source}", path.display())]
     Io {

@@ -264,6 +264,20 @@ fn a_study_on_several_ranks_has_the_table_of_one() {
 }
 
 #[test]
+fn a_result_that_cannot_be_written_ends_all_ranks_and_is_in_the_summary() {
+    let case = Case::new(FLOW);
+    // A file with the name of the folder of checkpoints, which are first written at step 6.
+    std::fs::create_dir_all(case.path("out/case")).unwrap();
+    std::fs::write(case.path("out/case/checkpoints"), "in the way").unwrap();
+    let Some(output) = on_ranks(&case, 2, &["--set", "threads=1"]) else { return };
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.matches("cannot write").count() == 1, "{text}");
+    assert!(!text.contains("another rank"), "{text}");
+    let summary = case.summary("out/case");
+    assert_eq!((&summary["status"], &summary["time"]["steps"]), (&"failed".into(), &6.into()), "{text}");
+}
+
+#[test]
 fn mistakes_and_failures_are_told_once() {
     let wrong = Case::new(&FLOW.replace("order: 2", "order: two"));
     let Some(output) = on_ranks(&wrong, 2, &[]) else { return };

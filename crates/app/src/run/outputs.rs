@@ -18,9 +18,28 @@ use super::surfaces;
 use crate::checkpoint::{self, Checkpoint};
 use crate::plan::{Plan, SurfacesPlan};
 use crate::systems::hyperbolic::Hyperbolic;
-use crate::writer::VtuOptions;
 use crate::writer::background::BackgroundSeries;
 use crate::writer::pvd::Series;
+use crate::writer::{VtuOptions, WriterError};
+
+/// Results that could not be written. On several ranks the others do not know yet: rank 0 goes on with what
+/// all of them do together, until all learn of it.
+struct Failures {
+    several: bool,
+    first: Option<RunError>,
+}
+
+impl Failures {
+    fn keep<E: Into<RunError>>(&mut self, result: Result<(), E>) -> Result<(), RunError> {
+        match result.map_err(Into::into) {
+            Err(error @ RunError::Writer(_)) if self.several => {
+                self.first.get_or_insert(error);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+}
 
 /// The open results of a run.
 pub struct Outputs<'a> {
@@ -139,15 +158,36 @@ impl<'a> Outputs<'a> {
     }
 
     fn write_due(&mut self, solver: &mut Hyperbolic, now: TimePoint, moment: Moment) -> Result<(), RunError> {
+        let mut failures = Failures { several: self.plan.setup.comm.size() > 1, first: None };
+        // The same on all ranks.
+        let due = self.write_each(solver, now, moment, &mut failures)?;
+        match failures {
+            Failures { several: true, first } if due && solver.any(first.is_some()) => {
+                Err(first.unwrap_or_else(|| WriterError::Elsewhere.into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes everything that is due and returns whether that was anything.
+    fn write_each(
+        &mut self,
+        solver: &mut Hyperbolic,
+        now: TimePoint,
+        moment: Moment,
+        failures: &mut Failures,
+    ) -> Result<bool, RunError> {
         let outside = moment != Moment::Step;
+        let mut any = outside;
         // A continued run already has the row and the file of its start.
         let always = moment == Moment::End || (moment == Moment::Start && self.plan.restart.is_none());
         for monitor in &mut self.monitors {
             if monitor.due(now) || outside {
-                monitor.record(solver, now, &mut self.last, &self.not_finite)?;
+                any = true;
+                failures.keep(monitor.record(solver, now, &mut self.last, &self.not_finite))?;
             }
             if moment == Moment::End {
-                monitor.finish(&mut self.last)?;
+                failures.keep(monitor.finish(&mut self.last))?;
             }
         }
         if let Some((series, schedule)) = &mut self.series
@@ -156,18 +196,18 @@ impl<'a> Outputs<'a> {
         {
             let (order, wanted) = (self.lattice_order, &self.plan.fields.fields);
             let not_finite = self.not_finite.clone();
-            match fields::sample_later(solver, now.t, order, wanted) {
-                Some(make) => series.write_made(Box::new(move || {
-                    make().inspect(|fields| not_finite.look_at_fields(fields))
-                }))?,
+            any = true;
+            failures.keep(match fields::sample_later(solver, now.t, order, wanted) {
+                Some(make) => series
+                    .write_made(Box::new(move || make().inspect(|fields| not_finite.look_at_fields(fields)))),
                 None => {
                     let sampled = fields::sample(solver, now.t, order, wanted, false);
                     series.write_made(Box::new(move || {
                         not_finite.look_at_fields(&sampled);
                         Ok(sampled)
-                    }))?;
+                    }))
                 }
-            }
+            })?;
             self.newest_fields = Some(now.step);
         }
         if let Some((surfaces, series, schedule)) = &mut self.surfaces
@@ -175,45 +215,51 @@ impl<'a> Outputs<'a> {
             && self.newest_surfaces != Some(now.step)
         {
             let (mesh, not_finite) = (Arc::clone(&self.plan.setup.mesh), self.not_finite.clone());
-            match fields::sample_later(solver, now.t, self.lattice_order, &surfaces.fields) {
-                Some(make) => {
-                    let boundaries = surfaces.boundaries.clone();
-                    let faces = move || {
-                        let faces = surfaces::restrict(&make()?, &mesh, &boundaries);
+            any = true;
+            failures.keep(
+                match fields::sample_later(solver, now.t, self.lattice_order, &surfaces.fields) {
+                    Some(make) => {
+                        let boundaries = surfaces.boundaries.clone();
+                        let faces = move || {
+                            let faces = surfaces::restrict(&make()?, &mesh, &boundaries);
+                            not_finite.look_at_fields(&faces);
+                            Ok(faces)
+                        };
+                        series.write_made(Box::new(faces))
+                    }
+                    None => {
+                        let volume =
+                            fields::sample(solver, now.t, self.lattice_order, &surfaces.fields, false);
+                        let faces = surfaces::restrict(&volume, &mesh, &surfaces.boundaries);
                         not_finite.look_at_fields(&faces);
-                        Ok(faces)
-                    };
-                    series.write_made(Box::new(faces))?;
-                }
-                None => {
-                    let volume = fields::sample(solver, now.t, self.lattice_order, &surfaces.fields, false);
-                    let faces = surfaces::restrict(&volume, &mesh, &surfaces.boundaries);
-                    not_finite.look_at_fields(&faces);
-                    series.write(faces)?;
-                }
-            }
+                        series.write(faces)
+                    }
+                },
+            )?;
             self.newest_surfaces = Some(now.step);
         }
         if let Some(averages) = &mut self.averages {
             averages.record(solver, now);
             if moment == Moment::End {
                 let options = fields::options(&self.plan.fields);
-                averages.write(solver, now.t, &self.directory.averages(), &options)?;
+                failures.keep(averages.write(solver, now.t, &self.directory.averages(), &options))?;
             }
         }
         if let Some(schedule) = &mut self.checkpoints
             && (schedule.due(now) || moment == Moment::End)
             && self.newest_checkpoint != Some(now.step)
         {
-            self.write_checkpoint(solver, now)?;
+            any = true;
+            let written = self.write_checkpoint(solver, now);
+            failures.keep(written)?;
             self.newest_checkpoint = Some(now.step);
         }
         if moment == Moment::End {
             let series = self.series.iter_mut().map(|(series, _)| series);
             let surfaces = self.surfaces.iter_mut().map(|(_, series, _)| series);
-            series.chain(surfaces).try_for_each(BackgroundSeries::finish)?;
+            failures.keep(series.chain(surfaces).try_for_each(BackgroundSeries::finish))?;
         }
-        Ok(())
+        Ok(any)
     }
 
     fn write_checkpoint(&mut self, solver: &Hyperbolic, now: TimePoint) -> Result<(), RunError> {
