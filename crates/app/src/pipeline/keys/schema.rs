@@ -55,7 +55,9 @@ impl Place {
         let properties: Map<String, Value> =
             self.named.iter().map(|(name, place)| ((*name).to_owned(), place.schema())).collect();
         object.insert("properties".to_owned(), Value::Object(properties));
-        let others = self.free.as_ref().map_or(json!(false), |place| place.schema());
+        // The table does not repeat what may stand below `ci`.
+        let open = self.named.is_empty();
+        let others = self.free.as_ref().map_or(json!(open), |place| place.schema());
         object.insert("additionalProperties".to_owned(), others);
         object
     }
@@ -107,8 +109,9 @@ impl Place {
             Kind::Formula(_) => vec![json!({ "type": ["string", "number"] })],
             Kind::Vector => vec![json!({ "type": "array", "items": { "type": ["string", "number"] } })],
             Kind::List(_, of) => {
-                let below = self.item.as_deref();
-                let items: Vec<Value> = of.iter().flat_map(|kind| below.unwrap_or(self).kind(kind)).collect();
+                let none = Self::default();
+                let below = self.item.as_deref().unwrap_or(&none);
+                let items: Vec<Value> = of.iter().flat_map(|kind| below.kind(kind)).collect();
                 vec![json!({ "type": "array", "items": { "anyOf": items } })]
             }
         }
@@ -176,14 +179,13 @@ mod tests {
             return Some(format!("{at} is below {least}"));
         }
         if let Some(object) = value.as_object() {
-            let properties = &schema["properties"];
             return object.iter().find_map(|(name, value)| {
                 let at = format!("{at}.{name}");
-                match properties.get(name).or_else(|| {
-                    schema["additionalProperties"].as_object().map(|_| &schema["additionalProperties"])
-                }) {
-                    Some(schema) => misfit(schema, value, &at),
-                    None => Some(format!("{at} is not known")),
+                match (schema["properties"].get(name), &schema["additionalProperties"]) {
+                    (Some(of_name), _) => misfit(of_name, value, &at),
+                    (None, Value::Bool(true)) => None,
+                    (None, Value::Bool(false)) => Some(format!("{at} is not known")),
+                    (None, others) => misfit(others, value, &at),
                 }
             });
         }
@@ -224,7 +226,7 @@ mod tests {
             ("space: { riemann: rowe }", "file.space.riemann is"),
             ("space: { order: [1] }", "file.space.order is"),
             ("threads: -1", "file.threads is"),
-            ("boundaries: { inlet: { typ: outflow } }", "file.boundaries.inlet.typ is not known"),
+            ("boundaries: { inlet: { type: outflw } }", "file.boundaries.inlet.type is"),
             ("monitors: [{ probes: {} }]", "file.monitors[0].probes is not known"),
         ] {
             let value: Value = serde_saphyr::from_str(text).unwrap();

@@ -38,6 +38,7 @@ mesh:
   generate: { shape: tri, cells: [2, 2], min: [0, 0], max: [1, 1], diagonal: main }
   periodic: [[ymin, ymax]]
   refine: 1
+  partition: graph
   scale: 2
   map: { order: 2, x: x, y: y, z: z }
 physics:
