@@ -6,12 +6,14 @@ use crate::group::needs;
 use crate::scheme::{MetricRule, Need};
 use dgsuite_basis::{Cubature, Shape};
 use dgsuite_gpu::comm::{CommError, Communicator};
+use dgsuite_gpu::cuda::DevicePlane;
 use dgsuite_gpu::{ExactSum, sum_all};
 use dgsuite_mesh::{Cut, Mesh, Part, Partition};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The environment variable that, with the value `0`, makes devices wait for the messages of a stage before
-/// they work on it.
+/// they work on it, and with `1` lets them work on inner elements meanwhile. By default they do so unless
+/// NCCL sends the messages: its kernels and those of the stage then compete for multiprocessors.
 pub const OVERLAP_VARIABLE: &str = "DGSUITE_OVERLAP";
 
 /// The part of a mesh on which this rank works, beside the ranks that work on the other parts.
@@ -28,7 +30,7 @@ pub struct Ranks {
     /// ranks.
     pub(crate) needs: Vec<Need>,
     /// Whether devices work on inner elements while messages are on their way.
-    pub(crate) overlap: bool,
+    overlap: Option<bool>,
     failure: Mutex<Option<CommError>>,
 }
 
@@ -71,7 +73,11 @@ impl Ranks {
         }
         let needs = needs(mesh);
         let Part { mesh, elements, cuts } = partition.part(mesh, comm.rank());
-        let overlap = std::env::var(OVERLAP_VARIABLE).as_deref() != Ok("0");
+        let overlap = match std::env::var(OVERLAP_VARIABLE).as_deref() {
+            Ok("0") => Some(false),
+            Ok("1") => Some(true),
+            _ => None,
+        };
         Ok(Self { comm, mesh: Arc::new(mesh), elements, cuts, needs, overlap, failure: Mutex::new(None) })
     }
 
@@ -79,12 +85,18 @@ impl Ranks {
     /// [`OVERLAP_VARIABLE`]. Residuals and stages have the same bits.
     #[must_use]
     pub fn overlapping(self, overlap: bool) -> Self {
-        Self { overlap, ..self }
+        Self { overlap: Some(overlap), ..self }
+    }
+
+    /// Whether devices work on inner elements while messages are on their way.
+    pub(crate) fn overlaps(&self) -> bool {
+        self.overlap.unwrap_or_else(|| DevicePlane::expected() != DevicePlane::Nccl)
     }
 
     /// The elements that come first on a device: those at cut faces, if work on others hides messages.
     pub(crate) fn front(&self) -> Vec<u32> {
-        let cuts = self.cuts.iter().filter(|_| self.overlap);
+        let overlaps = self.overlaps();
+        let cuts = self.cuts.iter().filter(|_| overlaps);
         let mut front: Vec<u32> = cuts.map(|cut| cut.own.element).collect();
         front.sort_unstable();
         front.dedup();

@@ -46,6 +46,13 @@ impl DevicePlane {
         }
     }
 
+    /// The plane that [`Link::new`] chooses if all ranks are like this one.
+    #[must_use]
+    pub fn expected() -> Self {
+        let found = || if nccl::library().is_ok() { Self::Nccl } else { Self::Peer };
+        Self::wanted().ok().flatten().unwrap_or_else(found)
+    }
+
     /// The plane that [`PLANE_VARIABLE`] names.
     fn wanted() -> Result<Option<Self>, CommError> {
         let Ok(value) = std::env::var(PLANE_VARIABLE) else { return Ok(None) };

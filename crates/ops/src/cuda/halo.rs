@@ -74,7 +74,7 @@ impl<T: PackScalar> DeviceHalo<T> {
         let sets = exterior.iter().map(set).collect();
         // SAFETY: the buffers live as long as the discretisation, which owns this link.
         let link = unsafe { Link::new(cuda, ranks.comm(), sets)? };
-        let stream = ranks.overlap.then(|| Stream::urgent(cuda)).transpose()?;
+        let stream = ranks.overlaps().then(|| Stream::urgent(cuda)).transpose()?;
         let (begun, arrived) = (Event::new(cuda)?, Event::new(cuda)?);
         Ok(Some(Self { packs, outgoing, link, stream, begun, arrived, pending: None }))
     }
