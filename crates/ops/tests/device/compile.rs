@@ -173,5 +173,5 @@ fn every_kernel_compiles() {
         }
     }
     println!("{n} kernels compiled");
-    assert!(n <= 150, "{n} kernels take too long to compile");
+    assert!(n <= 155, "{n} kernels take too long to compile");
 }
