@@ -28,7 +28,7 @@ out=$(cd "$out" && pwd)
 "$python" -m venv "$scratch/build"
 build=$scratch/build/bin
 "$build/python" -m pip install --quiet --no-input "maturin${portable:+[zig]}==1.16.0"
-options=(--release --locked --manifest-path crates/app/Cargo.toml)
+options=(--release --locked)
 target=$(rustc -vV | sed -n 's/^host: //p')
 if [[ $portable ]]; then
     options+=(--zig --compatibility manylinux2014 --target "$target")
@@ -36,7 +36,7 @@ else
     options+=(--compatibility linux)
 fi
 rm -f "$out"/dgsuite-*.whl
-(cd python && PATH=$build:$PATH "$build/maturin" build "${options[@]/crates/../crates}" --out "$out")
+(cd python && PATH=$build:$PATH "$build/maturin" build "${options[@]}" --out "$out")
 wheel=$(ls "$out"/dgsuite-*.whl)
 
 # The archive has the program of the wheel.
