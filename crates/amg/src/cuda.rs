@@ -22,6 +22,7 @@
 //! | given levels | [`CudaMultigrid`] | the cycle of [`Multigrid`](crate::Multigrid) over operators on the device, recorded |
 //! | transfer | [`CudaInterpolation`] | a stored prolongation and its transpose |
 //! | smoother | [`CudaJacobi`] | the diagonal; a step of a polynomial smoother is the product and one more kernel |
+//! | scalars of [`Pcg`](crate::Pcg) | [`CudaScalars`] | stay on the device, so that iterations do not wait |
 //! | order of entries | [`CudaReordered`] | a preconditioner whose unknowns lie in another order, or without padding |
 //!
 //! # Which options to choose
@@ -42,7 +43,7 @@
 //! # Invariants
 //! * Sums have a fixed order, so that results have the same bits on every run. The order differs from the
 //!   host's, except in [`RowLayout::Slices`].
-//! * A cycle never waits for the host.
+//! * A cycle never waits for the host, and neither does an iteration of a Krylov method.
 
 mod amg;
 mod csr;
@@ -51,6 +52,7 @@ mod jacobi;
 mod layout;
 mod levels;
 mod multigrid;
+mod pcg;
 mod reordered;
 
 pub use amg::CudaAmg;
@@ -59,6 +61,7 @@ pub use interpolation::CudaInterpolation;
 pub use jacobi::CudaJacobi;
 pub use layout::RowLayout;
 pub use multigrid::CudaMultigrid;
+pub use pcg::CudaScalars;
 pub use reordered::{CudaReordered, NOWHERE};
 
 pub use dgsuite_gpu::CudaVector;
@@ -75,6 +78,7 @@ pub fn sources<T: Scalar>() -> Vec<Source> {
         levels::own_source::<T>(),
         jacobi::own_source::<T>(),
         reordered::own_source(),
+        pcg::own_source(),
     ]
 }
 

@@ -101,6 +101,7 @@ pub use multigrid::{
 };
 pub use operator::{LinearOperator, Preconditioner};
 pub use options::{AmgOptions, Coarsening, Cycle, NullSpace, Smoother, Strength};
+pub use pcg::scalars::{CgScalars, HostScalars, KrylovPart, KrylovVector, Progress, Status};
 pub use pcg::{Pcg, Reference, Solution, Stop};
 pub use preconditioner::{Identity, InSingle, Jacobi, JacobiError};
 pub use projection::Projection;

@@ -15,6 +15,13 @@ pub trait LinearOperator<V: Vector> {
     /// If a length does not fit.
     fn apply(&self, x: &V, y: &mut V);
 
+    /// Whether [`apply`](Self::apply) only launches work on a device, so that it can be recorded and
+    /// replayed: then a number that differs if anything differs that the recording contains, except the
+    /// entries of vectors.
+    fn recordable(&self) -> Option<u64> {
+        None
+    }
+
     /// `r ← b − A x`. Override it where a single pass over the vectors is possible.
     ///
     /// # Panics
@@ -44,6 +51,10 @@ impl<V: Vector, A: LinearOperator<V> + ?Sized> LinearOperator<V> for &A {
         (**self).apply(x, y);
     }
 
+    fn recordable(&self) -> Option<u64> {
+        (**self).recordable()
+    }
+
     #[track_caller]
     fn residual(&self, b: &V, x: &V, r: &mut V) {
         (**self).residual(b, x, r);
@@ -63,6 +74,10 @@ impl<V: Vector, A: LinearOperator<V> + ?Sized> LinearOperator<V> for Box<A> {
     #[track_caller]
     fn apply(&self, x: &V, y: &mut V) {
         (**self).apply(x, y);
+    }
+
+    fn recordable(&self) -> Option<u64> {
+        (**self).recordable()
     }
 
     #[track_caller]
@@ -86,6 +101,10 @@ impl<V: Vector, A: LinearOperator<V> + ?Sized> LinearOperator<V> for Arc<A> {
         (**self).apply(x, y);
     }
 
+    fn recordable(&self) -> Option<u64> {
+        (**self).recordable()
+    }
+
     #[track_caller]
     fn residual(&self, b: &V, x: &V, r: &mut V) {
         (**self).residual(b, x, r);
@@ -104,6 +123,11 @@ pub trait Preconditioner<V: Vector> {
     /// # Panics
     /// If a length does not fit.
     fn apply(&mut self, r: &V, z: &mut V);
+
+    /// As [`LinearOperator::recordable`].
+    fn recordable(&self) -> Option<u64> {
+        None
+    }
 
     /// The first step of a smoother, from a zero guess: `x ← β M⁻¹ b`. `z` is work space.
     ///

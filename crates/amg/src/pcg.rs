@@ -1,7 +1,10 @@
 //! Preconditioned conjugate gradients for symmetric positive definite systems, plain and flexible.
 
+pub(crate) mod scalars;
+
 use dgsuite_gpu::{GpuError, Vector};
 
+use self::scalars::{CURVATURE, CgScalars, KrylovPart, KrylovVector, Progress, Status};
 use crate::{LinearOperator, Preconditioner, SolveError};
 
 /// What the relative tolerance refers to.
@@ -64,31 +67,55 @@ pub struct Solution {
 /// assert!((x[0] - 50.0).abs() < 1e-6);                    // x_i = i (101 − i) / 2 for i = 1 … 100
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Pcg<V: Vector> {
+pub struct Pcg<V: KrylovVector> {
     r: V,
     z: V,
     p: V,
     q: V,
+    scalars: <V::Part as KrylovPart>::Scalars,
     flexible: bool,
     /// The unit vector of the null space, if there is one.
     null: Option<V>,
+    /// The iterations of the last solve, which the next one may need on an asynchronous machine.
+    expected: usize,
+    /// The iterate of recorded iterations, and one of them, of the operators with these numbers.
+    iterate: Option<V>,
+    recorded: Option<([u64; 2], <V::Part as KrylovPart>::Recording)>,
 }
 
 /// A growth of the residual by this factor is divergence. The 2-norm may grow for a while, but by no more
 /// than the square root of the condition number.
-const DIVERGENCE: f64 = 1e12;
+pub(crate) const DIVERGENCE: f64 = 1e12;
 
 /// A restart from the true residual must reduce it below this fraction of its former value.
 const RESTART_GAIN: f64 = 0.5;
 
-impl<V: Vector> Pcg<V> {
+/// On an asynchronous machine, systems of at most this many unknowns run several iterations between two
+/// waits; for larger ones a wait costs little, and an iteration too many costs more.
+const LOOK_AHEAD: usize = 1 << 21;
+
+/// The first batch of iterations, if no solve came before, and the largest.
+const BATCH: (usize, usize) = (4, 128);
+
+impl<V: KrylovVector> Pcg<V> {
     /// Allocates a solver for vectors like `prototype`.
     ///
     /// # Errors
-    /// [`GpuError::OutOfMemory`] if its four vectors do not fit.
+    /// [`GpuError::OutOfMemory`] if its four vectors do not fit; on a device the errors of its compiler.
     pub fn new(prototype: &V) -> Result<Self, GpuError> {
         let zeros = || prototype.zeros_like();
-        Ok(Self { r: zeros()?, z: zeros()?, p: zeros()?, q: zeros()?, flexible: false, null: None })
+        Ok(Self {
+            r: zeros()?,
+            z: zeros()?,
+            p: zeros()?,
+            q: zeros()?,
+            scalars: CgScalars::new(prototype.parts())?,
+            flexible: false,
+            null: None,
+            expected: BATCH.0,
+            iterate: None,
+            recorded: None,
+        })
     }
 
     /// Selects the flexible method (Notay 2000), for preconditioners that are not linear, such as a K-cycle.
@@ -129,6 +156,10 @@ impl<V: Vector> Pcg<V> {
 
     /// Solves `A x = b` from the guess in `x`. Sums are computed in the same order on every run.
     ///
+    /// On an asynchronous machine small systems run as many iterations as the solve before without waiting,
+    /// so that `m` may be applied more often than the solve needs; the iterate does not change after its last
+    /// iteration.
+    ///
     /// # Errors
     /// [`SolveError`], with `x` at the last iterate.
     ///
@@ -144,133 +175,227 @@ impl<V: Vector> Pcg<V> {
         stop: &Stop,
     ) -> Result<Solution, SolveError> {
         assert_eq!(a.n_rows(), b.len(), "A x = b needs as many entries in b as A has rows");
-        let mut residual = self.true_residual(a, b, x);
-        let mut history = vec![residual];
-        let reference = match stop.reference {
-            Reference::InitialResidual => residual,
-            Reference::RightHandSide => {
-                self.z.copy_from(b);
-                remove(self.null.as_ref(), &mut self.z);
-                self.z.norm2()
-            }
-        };
-        let first = residual;
-        let target = (stop.relative * reference).max(stop.absolute);
-        check_first(&self.r, residual, target, &mut history)?;
-        if residual <= target {
-            return Ok(Solution { iterations: 0, residuals: history, true_residual: residual, target });
+        self.true_residual(a, b, x);
+        self.r.copy_from(&self.z);
+        let mut of_rhs = None;
+        if stop.reference == Reference::RightHandSide {
+            self.q.copy_from(b);
+            remove(&mut self.scalars, self.null.as_ref(), &mut self.q);
+            of_rhs = Some(self.q.parts());
         }
-
-        let mut iteration = 0;
+        self.scalars.begin(self.r.parts(), of_rhs, stop);
+        let small = b.len() <= LOOK_AHEAD;
+        let mut history = Vec::new();
         let mut last_true = f64::INFINITY;
-        'restart: loop {
-            m.apply(&self.r, &mut self.z);
-            let mut rho = self.r.dot(&self.z);
-            check_product(rho, iteration, &mut history)?;
-            self.p.copy_from(&self.z);
-            loop {
-                if iteration == stop.max_iterations {
-                    return Err(SolveError::MaxIterations {
-                        iterations: iteration,
-                        residual,
-                        target,
-                        history,
+        let mut batch = if small { self.expected } else { 0 };
+        let (mut first, mut started) = (true, false);
+        loop {
+            let goes_on = self.scalars.over() != Some(true);
+            if goes_on && !started && (batch > 0 || !first) {
+                m.apply(&self.r, &mut self.z);
+                self.scalars.start(self.r.parts(), self.z.parts());
+                self.p.copy_from(&self.z);
+                started = true;
+            }
+            let left = stop.max_iterations - history.len().saturating_sub(1);
+            self.iterations(a, m, x, batch.min(left));
+            // A residual from the iterate itself, if this may have been the end.
+            let mut confirmed = started && (small || self.scalars.over() == Some(true));
+            if confirmed {
+                self.true_residual(a, b, x);
+                self.scalars.confirm(self.z.parts());
+            }
+            let progress = self.scalars.read();
+            if first {
+                history.push(progress.first);
+                first = false;
+            }
+            history.extend(&progress.residuals);
+            let mut revive = false;
+            match progress.status {
+                Status::Alive => {}
+                Status::FirstRefused => {
+                    check_first(&self.r, progress.first, progress.target, &mut history)?;
+                    return Ok(Solution {
+                        iterations: 0,
+                        true_residual: progress.first,
+                        residuals: history,
+                        target: progress.target,
                     });
                 }
-                iteration += 1;
-                a.apply(&self.p, &mut self.q);
-                let curvature = self.p.dot(&self.q);
-                if !curvature.is_finite() {
-                    return Err(SolveError::NotFinite { what: "pᵀAp", iteration, history });
+                Status::Converged if history.len() == 1 => {
+                    self.expected = 0;
+                    return Ok(Solution {
+                        iterations: 0,
+                        true_residual: progress.first,
+                        residuals: history,
+                        target: progress.target,
+                    });
                 }
-                if curvature <= 0.0 {
-                    let curvature = curvature / self.p.dot(&self.p);
-                    return Err(SolveError::NotPositiveDefinite { iteration, curvature, history });
-                }
-                // ρ = rᵀz is rᵀp, in the flexible method too: r is orthogonal to the last p.
-                let alpha = rho / curvature;
-                residual = self.step_residual(alpha);
-                history.push(residual);
-                if !(residual.is_finite() && residual > target && residual <= DIVERGENCE * first) {
-                    // The last step along p, or the last one before a restart.
-                    x.axpby(alpha, &self.p, 1.0);
-                }
-                if !residual.is_finite() {
-                    return Err(SolveError::NotFinite { what: "the residual", iteration, history });
-                }
-                if residual > DIVERGENCE * first {
-                    return Err(SolveError::Diverged { iteration, residual, first, history });
-                }
-                if residual <= target {
-                    residual = self.true_residual(a, b, x);
+                Status::Converged => {
+                    let mut residual = progress.true_residual;
+                    if !confirmed {
+                        self.true_residual(a, b, x);
+                        self.scalars.confirm(self.z.parts());
+                        residual = self.scalars.read().true_residual;
+                        confirmed = true;
+                    }
+                    let iterations = history.len() - 1;
+                    let target = progress.target;
                     if residual <= target {
+                        self.expected = iterations.min(BATCH.1);
                         return Ok(Solution {
-                            iterations: iteration,
+                            iterations,
                             residuals: history,
                             true_residual: residual,
                             target,
                         });
                     }
                     if residual.is_nan() || residual > RESTART_GAIN * last_true {
-                        return Err(SolveError::Stagnated {
-                            iterations: iteration,
-                            residual,
-                            target,
-                            history,
-                        });
+                        return Err(SolveError::Stagnated { iterations, residual, target, history });
                     }
                     last_true = residual;
-                    continue 'restart;
+                    self.r.copy_from(&self.z);
+                    (started, revive) = (false, true);
                 }
-                m.apply(&self.r, &mut self.z);
-                // −zᵀq / pᵀq makes the next direction conjugate to this one; with a fixed preconditioner it
-                // equals next / rho.
-                let (next, beta) = if self.flexible {
-                    let [next, overlap] = self.z.dot_two(&self.r, &self.q);
-                    (next, -overlap / curvature)
-                } else {
-                    let next = self.r.dot(&self.z);
-                    (next, next / rho)
-                };
-                if let Err(refused) = check_product(next, iteration, &mut history) {
-                    x.axpby(alpha, &self.p, 1.0);
-                    return Err(refused);
-                }
-                // The step of x along p is done here, in the same pass over p.
-                self.p.step_and_turn(alpha, x, beta, &self.z);
-                rho = next;
+                failed => return Err(self.failure(failed, &progress, history)),
             }
+            let (iterations, residual) = (history.len() - 1, history[history.len() - 1]);
+            if iterations >= stop.max_iterations {
+                let target = progress.target;
+                return Err(SolveError::MaxIterations { iterations, residual, target, history });
+            }
+            batch = match self.scalars.over() {
+                Some(_) => usize::MAX,
+                None if small => further(&history, progress.target),
+                None => 1,
+            };
+            self.scalars.rewind(revive);
         }
     }
 
-    /// `r ← r − α q`, and its norm.
-    fn step_residual(&mut self, alpha: f64) -> f64 {
-        if self.null.is_none() {
-            return self.r.add_and_square(-alpha, &self.q).sqrt();
+    /// Up to `n` iterations.
+    fn iterations(
+        &mut self,
+        a: &impl LinearOperator<V>,
+        m: &mut impl Preconditioner<V>,
+        x: &mut V,
+        n: usize,
+    ) {
+        if self.scalars.over().is_none() && n > 1 && self.replay(a, m, x, n) {
+            return;
         }
-        self.r.axpby(-alpha, &self.q, 1.0);
-        remove(self.null.as_ref(), &mut self.r);
-        self.r.norm2()
+        for _ in 0..n {
+            if self.scalars.over() == Some(true) {
+                break;
+            }
+            self.iterate(a, m, x);
+        }
     }
 
-    /// `r ← b − A x`, and its norm.
-    fn true_residual(&mut self, a: &impl LinearOperator<V>, b: &V, x: &V) -> f64 {
+    /// Replays an iteration `n` times, if it can be recorded.
+    fn replay(
+        &mut self,
+        a: &impl LinearOperator<V>,
+        m: &mut impl Preconditioner<V>,
+        x: &mut V,
+        n: usize,
+    ) -> bool {
+        let (Some(of_a), Some(of_m)) = (a.recordable(), m.recordable()) else { return false };
+        // A recording has the addresses of its vectors, and `x` may be another one in every solve.
+        let own = self.iterate.take().map_or_else(|| x.zeros_like(), Ok);
+        let Ok(mut own) = own else { return false };
+        own.copy_from(x);
+        let key = [of_a, of_m];
+        if self.recorded.as_ref().is_none_or(|(known, _)| *known != key) {
+            self.recorded = None;
+            let machine = x.parts().first();
+            let recorded = machine.and_then(|machine| machine.record(&mut || self.iterate(a, m, &mut own)));
+            self.recorded = recorded.map(|recording| (key, recording));
+        }
+        let replayed = match (&self.recorded, x.parts().first()) {
+            (Some((_, recording)), Some(machine)) => {
+                (0..n).for_each(|_| machine.replay(recording));
+                true
+            }
+            _ => false,
+        };
+        if replayed {
+            x.copy_from(&own);
+        }
+        self.iterate = Some(own);
+        replayed
+    }
+
+    /// One iteration.
+    fn iterate(&mut self, a: &impl LinearOperator<V>, m: &mut impl Preconditioner<V>, x: &mut V) {
+        let scalars = &mut self.scalars;
+        a.apply(&self.p, &mut self.q);
+        scalars.step(self.p.parts(), self.q.parts());
+        if scalars.over() == Some(true) {
+            return;
+        }
+        scalars.step_residual(self.r.parts_mut(), self.q.parts(), self.null.as_ref().map(V::parts));
+        if scalars.over() == Some(true) {
+            scalars.finish(x.parts_mut(), self.p.parts());
+            return;
+        }
+        m.apply(&self.r, &mut self.z);
+        let (p, z, r, q) = (self.p.parts_mut(), self.z.parts(), self.r.parts(), self.q.parts());
+        scalars.turn(x.parts_mut(), p, z, r, q, self.flexible);
+    }
+
+    /// `z ← b − A x`, without the component along the null space.
+    fn true_residual(&mut self, a: &impl LinearOperator<V>, b: &V, x: &V) {
         a.apply(x, &mut self.q);
-        self.r.lincomb(0.0, &[(1.0, b), (-1.0, &self.q)]);
-        remove(self.null.as_ref(), &mut self.r);
-        self.r.norm2()
+        self.z.lincomb(0.0, &[(1.0, b), (-1.0, &self.q)]);
+        remove(&mut self.scalars, self.null.as_ref(), &mut self.z);
+    }
+
+    fn failure(&self, status: Status, progress: &Progress, history: Vec<f64>) -> SolveError {
+        let (iterations, value) = (history.len() - 1, progress.value);
+        match status {
+            // The residual of an iteration with such a product is not computed.
+            Status::NotPositive => {
+                let curvature = value / self.p.dot(&self.p);
+                SolveError::NotPositiveDefinite { iteration: iterations + 1, curvature, history }
+            }
+            Status::NotFinite(what @ CURVATURE) => {
+                SolveError::NotFinite { what, iteration: iterations + 1, history }
+            }
+            Status::NotFinite(what) => SolveError::NotFinite { what, iteration: iterations, history },
+            Status::Diverged => SolveError::Diverged {
+                iteration: iterations,
+                residual: value,
+                first: progress.first,
+                history,
+            },
+            _ => SolveError::PreconditionerNotPositive { iteration: iterations, product: value, history },
+        }
+    }
+}
+
+/// How many further iterations a solve may need, from the rate of the last ones.
+fn further(history: &[f64], target: f64) -> usize {
+    let last = history[history.len() - 1];
+    let back = (history.len() - 1).min(6);
+    let rate = (last / history[history.len() - 1 - back]).powf(1.0 / back.max(1) as f64);
+    let needed = (target / last).ln() / rate.ln();
+    match needed.is_finite() && needed > 0.0 {
+        true => (needed.ceil() as usize).clamp(1, BATCH.1),
+        false => BATCH.0,
     }
 }
 
 /// `x ← x − (nᵀ x) n`, if there is an `n`.
-fn remove<V: Vector>(null: Option<&V>, x: &mut V) {
+fn remove<V: KrylovVector>(scalars: &mut impl CgScalars<V::Part>, null: Option<&V>, x: &mut V) {
     if let Some(n) = null {
-        x.axpby(-x.dot(n), n, 1.0);
+        scalars.remove(n.parts(), x.parts_mut());
     }
 }
 
 /// The squares of a first residual below this underflow before the solve ends.
-const SMALLEST: f64 = 1e-130;
+pub(crate) const SMALLEST: f64 = 1e-130;
 
 /// Checks that the first residual `r` and the squares of its entries are finite and do not underflow. A
 /// residual that is already small enough passes.
@@ -292,17 +417,4 @@ pub(crate) fn check_first<V: Vector>(
         true => SolveError::Range { size, history },
         false => SolveError::NotFinite { what: "the first residual", iteration: 0, history },
     })
-}
-
-/// Checks that `rᵀ M⁻¹ r` is positive and finite; if not, moves the history into the error.
-fn check_product(product: f64, iteration: usize, history: &mut Vec<f64>) -> Result<(), SolveError> {
-    if !product.is_finite() {
-        let history = std::mem::take(history);
-        return Err(SolveError::NotFinite { what: "rᵀM⁻¹r", iteration, history });
-    }
-    if product <= 0.0 {
-        let history = std::mem::take(history);
-        return Err(SolveError::PreconditionerNotPositive { iteration, product, history });
-    }
-    Ok(())
 }

@@ -3,13 +3,14 @@
 //! device, on smaller problems.
 #![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
+use std::cell::Cell;
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dgsuite_amg::cuda::{CudaAmg, CudaCsr, RowLayout};
 use dgsuite_amg::{
-    Amg, AmgError, AmgOptions, Coarsening, Csr, Cycle, LinearOperator, NullSpace, Pcg, Preconditioner,
-    Reference, Smoother, Solution, Stop, gallery,
+    Amg, AmgError, AmgOptions, Coarsening, Csr, Cycle, Jacobi, LinearOperator, NullSpace, Pcg,
+    Preconditioner, Reference, Smoother, Solution, Stop, gallery,
 };
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_gpu::shim::{Emulator, ShimError};
@@ -272,6 +273,105 @@ fn a_solve_is_that_of_the_host_and_repeats_its_bits() {
     }
 }
 
+/// An operator or a preconditioner that says whether it can be recorded, and counts its applications.
+struct Recorded<A> {
+    of: A,
+    number: Option<u64>,
+    calls: Cell<usize>,
+}
+
+impl<A: LinearOperator<CudaVector<f64>>> LinearOperator<CudaVector<f64>> for Recorded<A> {
+    fn n_rows(&self) -> usize {
+        self.of.n_rows()
+    }
+
+    fn apply(&self, x: &CudaVector<f64>, y: &mut CudaVector<f64>) {
+        self.calls.set(self.calls.get() + 1);
+        self.of.apply(x, y);
+    }
+
+    fn recordable(&self) -> Option<u64> {
+        self.number
+    }
+}
+
+impl<M: Preconditioner<CudaVector<f64>>> Preconditioner<CudaVector<f64>> for Recorded<M> {
+    fn apply(&mut self, r: &CudaVector<f64>, z: &mut CudaVector<f64>) {
+        self.of.apply(r, z);
+    }
+
+    fn recordable(&self) -> Option<u64> {
+        self.number
+    }
+}
+
+/// Solves twice in a row on host and device, the second time with another right-hand side: the outcomes have
+/// the same bits, iterates included. A batch has the iterations of the solve before.
+#[test]
+fn conjugate_gradients_without_waits_have_the_bits_of_the_host() {
+    const NAME: &str = "conjugate_gradients_without_waits_have_the_bits_of_the_host";
+    let Some((cuda, _guard)) = device(NAME) else { return };
+    let host = Host::new(0).unwrap();
+    let n = if emulated(&cuda) { 8 } else { 90 };
+    let good = gallery::poisson_2d(n, n, 0.5).unwrap();
+    let entries = |lambda: f64| (0..n * n).map(move |i| (i, i, if i == 7 { lambda } else { 1.0 + i as f64 }));
+    let indefinite = Csr::from_triplets(n * n, n * n, entries(-3.0)).unwrap();
+    let not_finite = Csr::from_triplets(n * n, n * n, entries(1e308)).unwrap();
+    let floating = gallery::random_graph(n * n, 2, 0.0, 5).unwrap();
+    let rights = [numbers(5, n * n), numbers(6, n * n)];
+    let usual = Stop { relative: 1e-9, max_iterations: 400, ..stop() };
+    let cases = [
+        ("plain", &good, usual, false),
+        ("flexible", &good, Stop { reference: Reference::InitialResidual, ..usual }, true),
+        ("too few iterations", &good, Stop { max_iterations: 9, ..usual }, false),
+        ("below rounding", &good, Stop { relative: 1e-18, max_iterations: 5000, ..usual }, false),
+        ("converged", &good, Stop { absolute: 1e9, ..usual }, false),
+        ("not positive", &indefinite, usual, false),
+        ("not finite", &not_finite, usual, false),
+        ("with a null space", &floating, Stop { relative: 1e-6, ..usual }, false),
+    ];
+    for (name, a, stop, flexible) in cases {
+        let inverse: Vec<f64> = a.diagonal().iter().map(|d| 1.0 / d.abs()).collect();
+        let run_host = || {
+            let like = host.zeros(n * n).unwrap();
+            let mut pcg = Pcg::new(&like).unwrap();
+            pcg = if flexible { pcg.flexible() } else { pcg };
+            pcg = if name == "with a null space" { pcg.without_mean().unwrap() } else { pcg };
+            let mut m = Jacobi::from_inverse_diagonal(host.upload(&inverse).unwrap());
+            rights.each_ref().map(|b| {
+                let (b, mut x) = (host.upload(b).unwrap(), like.zeros_like().unwrap());
+                let solved = pcg.solve(a, &mut m, &b, &mut x, &stop);
+                (format!("{solved:?}"), x.to_vec())
+            })
+        };
+        let expected = run_host();
+        let copy = CudaCsr::with_layout(&cuda, a, RowLayout::Slices).unwrap();
+        for number in [None, Some(3)] {
+            let like: CudaVector<f64> = cuda.zeros(n * n).unwrap();
+            let mut pcg = Pcg::new(&like).unwrap();
+            pcg = if flexible { pcg.flexible() } else { pcg };
+            pcg = if name == "with a null space" { pcg.without_mean().unwrap() } else { pcg };
+            let of = Jacobi::from_inverse_diagonal(cuda.upload(&inverse).unwrap());
+            let mut m = Recorded { of, number, calls: Cell::new(0) };
+            let a = Recorded { of: &copy, number, calls: Cell::new(0) };
+            let found = rights.each_ref().map(|b| {
+                let (b, mut x) = (cuda.upload(b).unwrap(), like.zeros_like().unwrap());
+                let solved = pcg.solve(&a, &mut m, &b, &mut x, &stop);
+                (format!("{solved:?}"), download(&cuda, &x))
+            });
+            for (found, expected) in found.iter().zip(&expected) {
+                assert_eq!(found.0, expected.0, "{name}, {number:?}");
+                let bits = |x: &[f64]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+                assert!(bits(&found.1) == bits(&expected.1), "{name}, {number:?}: other iterates");
+            }
+            if name == "plain" && number.is_some() {
+                // Two residuals in each of two batches at least, and one recording.
+                assert!(a.calls.get() < 12, "{} products were not recorded", a.calls.get());
+            }
+        }
+    }
+}
+
 /// The tests above on the emulated device, under sanitizers.
 #[test]
 fn all_this_on_an_emulated_device() {
@@ -292,5 +392,5 @@ fn all_this_on_an_emulated_device() {
     let output = command.args(["--skip", NAME]).env("DGSUITE_REQUIRE_GPU", "1").output().unwrap();
     let log =
         [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    assert!(output.status.success() && log.contains("test result: ok. 4 passed"), "{log}");
+    assert!(output.status.success() && log.contains("test result: ok. 5 passed"), "{log}");
 }

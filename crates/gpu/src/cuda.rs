@@ -50,7 +50,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-pub use crate::vector::Permutation;
+pub use crate::vector::{Permutation, REDUCE_HEADER};
 pub use cache::{CACHE_VARIABLE, Cache};
 pub use device::{DeviceInfo, DeviceLink};
 pub use graph::Graph;

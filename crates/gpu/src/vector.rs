@@ -5,7 +5,7 @@ mod host;
 mod permutation;
 mod reduce;
 
-pub use cuda::CudaVector;
+pub use cuda::{CudaVector, REDUCE_HEADER};
 pub use host::HostVector;
 pub use permutation::Permutation;
 

@@ -18,12 +18,16 @@ const TOGETHER: usize = 2;
 /// Largest number of terms of one launch of `lincomb`.
 const TERMS: usize = 8;
 
+/// The header `reduce.cuh`: reductions over the tree of all reductions, for kernels of other crates. With it
+/// a text defines `real`, and blocks have 256 threads for leaves of 4096 entries, or 1024 to join them.
+pub const REDUCE_HEADER: (&str, &str) = ("reduce.cuh", include_str!("reduce.cuh"));
+
 /// The kernels of one number type.
 fn sources<T: Scalar>() -> [Source; 2] {
     // As on the host, a product is rounded before it is added.
     [("update.cu", include_str!("update.cu")), ("reduce.cu", include_str!("reduce.cu"))].map(
         |(name, text)| {
-            let source = Source::new(name, text).exact();
+            let source = Source::new(name, text).exact().header(REDUCE_HEADER.0, REDUCE_HEADER.1);
             if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
         },
     )

@@ -1,5 +1,6 @@
 //! A vector field as one vector: all components of the velocity in one linear system.
 
+use dgsuite_amg::{KrylovPart, KrylovVector};
 use dgsuite_gpu::{GpuError, Vector};
 
 /// The components of a vector field, vectors of equal length, as one [`Vector`]: sums and norms run over all
@@ -65,5 +66,17 @@ impl<V: Vector> Vector for Components<V> {
 
     fn sum(&self) -> f64 {
         self.0.iter().map(Vector::sum).sum()
+    }
+}
+
+impl<V: KrylovPart> KrylovVector for Components<V> {
+    type Part = V;
+
+    fn parts(&self) -> &[V] {
+        &self.0
+    }
+
+    fn parts_mut(&mut self) -> &mut [V] {
+        &mut self.0
     }
 }

@@ -3,8 +3,8 @@
 use super::host::Elliptics;
 use super::setup::Incompressible;
 use crate::systems::SystemError;
-use dgsuite_amg::{LinearOperator, Solution, SolveError, Stop};
-use dgsuite_gpu::{GpuError, Vector};
+use dgsuite_amg::{KrylovPart, LinearOperator, Solution, SolveError, Stop};
+use dgsuite_gpu::GpuError;
 use dgsuite_ops::elliptic::Triplet;
 use dgsuite_ops::{OpsError, StepMeasure};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub(super) trait Map<V>: Send {
 /// operator; other vectors are lists of numbers.
 pub(super) trait Machine: Send {
     /// Vectors.
-    type V: Vector<Scalar = f64> + 'static;
+    type V: KrylovPart<Scalar = f64> + 'static;
     /// The elliptic operator of one component of the velocity, `−∇²` with the conditions of that component.
     type A: LinearOperator<Self::V> + Send + Sync;
 

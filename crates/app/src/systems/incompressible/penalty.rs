@@ -16,14 +16,14 @@ use super::components::Components;
 use super::machine::{Machine, Map, Pass};
 use super::setup::Penalties;
 use crate::systems::{LinearSystem, SystemError};
-use dgsuite_amg::{LinearOperator, Pcg, Preconditioner, Solution, Stop};
+use dgsuite_amg::{KrylovPart, LinearOperator, Pcg, Preconditioner, Solution, Stop};
 use dgsuite_gpu::Vector;
 use dgsuite_ops::OpsError;
 use dgsuite_ops::elliptic::{Sipdg, Triplet};
 use std::cell::RefCell;
 
 /// The penalty step with its vectors.
-pub(super) struct PenaltyStep<V: Vector> {
+pub(super) struct PenaltyStep<V: KrylovPart> {
     penalties: Penalties,
     stop: Stop,
     /// Sums over the nodes of each element, and the transpose.
@@ -43,7 +43,7 @@ pub(super) struct PenaltyStep<V: Vector> {
     pcg: Pcg<Components<V>>,
 }
 
-impl<V: Vector<Scalar = f64>> PenaltyStep<V> {
+impl<V: KrylovPart<Scalar = f64>> PenaltyStep<V> {
     /// Sets up the step for velocities like `like`.
     pub(super) fn new<M: Machine<V = V>>(
         machine: &M,
@@ -143,6 +143,10 @@ impl<M: Machine> LinearOperator<Components<M::V>> for Penalised<'_, M> {
         self.tau.len() * self.work.borrow().3.0.len()
     }
 
+    fn recordable(&self) -> Option<u64> {
+        Some(self.dt.to_bits())
+    }
+
     fn apply(&self, x: &Components<M::V>, y: &mut Components<M::V>) {
         let mut machine = self.machine.borrow_mut();
         let mut work = self.work.borrow_mut();
@@ -174,5 +178,9 @@ impl<M: Machine> Preconditioner<Components<M::V>> for InverseMass<'_, M> {
     fn apply(&mut self, r: &Components<M::V>, z: &mut Components<M::V>) {
         let machine = self.0.borrow();
         r.0.iter().zip(&mut z.0).for_each(|(r, z)| machine.inverse_mass(r, z));
+    }
+
+    fn recordable(&self) -> Option<u64> {
+        Some(0)
     }
 }

@@ -82,7 +82,9 @@ impl<M: Machine> VelocitySolver<M> {
                 .map(|c| (step, Components(c)));
         }
         match &self.inverse {
-            Some((_, inverse)) => self.pcg.solve(&operator, &mut ByDiagonal(inverse), b, x, stop),
+            Some((number, inverse)) => {
+                self.pcg.solve(&operator, &mut ByDiagonal(inverse, *number), b, x, stop)
+            }
             None => self.pcg.solve(&operator, &mut ByMass(machine), b, x, stop),
         }
     }
@@ -102,6 +104,10 @@ impl<M: Machine> LinearOperator<Components<M::V>> for Helmholtz<'_, M> {
         self.operators.iter().map(LinearOperator::n_rows).sum()
     }
 
+    fn recordable(&self) -> Option<u64> {
+        Some(self.s.to_bits())
+    }
+
     fn apply(&self, x: &Components<M::V>, y: &mut Components<M::V>) {
         let mut work = self.work.borrow_mut();
         for ((a, x), y) in self.operators.iter().zip(&x.0).zip(&mut y.0) {
@@ -119,13 +125,21 @@ impl<M: Machine> Preconditioner<Components<M::V>> for ByMass<'_, M> {
     fn apply(&mut self, r: &Components<M::V>, z: &mut Components<M::V>) {
         r.0.iter().zip(&mut z.0).for_each(|(r, z)| self.0.inverse_mass(r, z));
     }
+
+    fn recordable(&self) -> Option<u64> {
+        Some(0)
+    }
 }
 
-/// The inverse diagonal.
-struct ByDiagonal<'a, V>(&'a Components<V>);
+/// The inverse diagonal, and its number.
+struct ByDiagonal<'a, V>(&'a Components<V>, i32);
 
 impl<V: Vector> Preconditioner<Components<V>> for ByDiagonal<'_, V> {
     fn apply(&mut self, r: &Components<V>, z: &mut Components<V>) {
         z.add_product(1.0, self.0, r, 0.0);
+    }
+
+    fn recordable(&self) -> Option<u64> {
+        Some(1 + u64::from(self.1.cast_unsigned()))
     }
 }
