@@ -7,6 +7,7 @@ mod bench;
 mod devices;
 mod mesh_info;
 mod mesh_partition;
+mod picture;
 mod plot;
 mod ranks;
 mod signals;
@@ -58,6 +59,9 @@ enum Command {
     Bench(Box<bench::BenchArgs>),
     /// List the devices that pipelines can run on
     Devices,
+    /// Draw fields of finished runs (PNG, SVG): the plane, cuts and surfaces of solids
+    #[command(after_help = picture::HELP)]
+    Picture(Box<picture::PictureArgs>),
     /// Draw columns of a table as curves (SVG)
     #[command(after_help = PLOT_HELP)]
     Plot(plot::PlotArgs),
@@ -197,6 +201,7 @@ fn exit_code_of(error: &anyhow::Error) -> u8 {
         || ranks::is_elsewhere(error)
         || error.is::<BenchError>()
         || error.is::<plot::PlotError>()
+        || error.is::<crate::picture::PictureError>()
         || error.is::<keys::KeysError>()
         || matches!(error.downcast_ref(), Some(StudyError::Input(_)))
         || matches!(writer_error(error), Some(WriterError::InUse { .. } | WriterError::Linked { .. }));
@@ -217,6 +222,10 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Bench(args) => bench::bench(&args),
         Command::Devices => {
             print(&devices::describe())?;
+            Ok(0)
+        }
+        Command::Picture(args) => {
+            print(&picture::draw(&args)?)?;
             Ok(0)
         }
         Command::Plot(args) => {

@@ -16,6 +16,8 @@
 //! | solver | [`systems::hyperbolic::Hyperbolic`] | a conservation law on a mesh |
 //! | linear solver | [`systems::elliptic::Elliptic`] | the screened Poisson equation on a mesh |
 //! | checkpoint | [`checkpoint::Checkpoint`] | the state of a run, written atomically, checked when read |
+//! | picture of fields | [`picture::Picture`] | a page of fields of finished runs, as PNG or SVG |
+//! | drawing | [`draw`] | lines, texts, images, colour maps, axes |
 //! | files for ParaView | [`writer`] | Lagrange cells, series, tables |
 //!
 //! ```
@@ -46,7 +48,9 @@
 pub mod bench;
 pub mod checkpoint;
 pub mod cli;
+pub mod draw;
 pub mod job;
+pub mod picture;
 pub mod pipeline;
 pub mod plan;
 pub mod post;

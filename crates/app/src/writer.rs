@@ -52,6 +52,8 @@ use std::path::{Path, PathBuf};
 use dgsuite_basis::{Shape, lattice::lattice_len};
 
 pub use lagrange::lagrange_nodes;
+pub(crate) use linear::tetrahedra;
+pub(crate) use vtu::escape;
 
 /// The highest order of a Lagrange cell that VTK can read.
 pub const MAX_LAGRANGE_ORDER: usize = 10;

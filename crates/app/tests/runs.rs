@@ -7,6 +7,8 @@ mod support;
 
 use std::fs;
 
+use dgsuite::draw::{Colour, ColourMap};
+use dgsuite::picture::{Moment, Picture, Run, Slice};
 use serde_json::json;
 use support::{Case, STREAM, WAVE, number};
 
@@ -434,4 +436,119 @@ monitors:
     );
     let change = number(&case.run(&[]), "/integral/change");
     assert!(change < 1e-20, "{change:e}");
+}
+
+/// A case whose first file of fields has the given `u`, which its elements can represent exactly.
+fn given(shape: &str, mesh: &str, map: &str, order: usize, u: &str) -> Case {
+    let velocity = if ["tri", "quad"].contains(&shape) { "[1, 0]" } else { "[1, 0, 0]" };
+    let names = ["xmin", "xmax", "ymin", "ymax", "zmin", "zmax"];
+    let boundaries: String = names[..if velocity.len() > 7 { 6 } else { 4 }]
+        .iter()
+        .map(|n| format!("  {n}: {{ type: outflow }}\n"))
+        .collect();
+    Case::new(&format!(
+        "mesh:\n  generate: {{ shape: {shape}, {mesh} }}\n{map}physics: {{ model: advection, velocity: {velocity} }}\n\
+         space: {{ order: {order} }}\ninitial: {{ u: \"{u}\" }}\nboundaries:\n{boundaries}time: {{ dt: 1e-9, steps: 1 }}\n\
+         output: {{ fields: {{ every_steps: 1 }} }}\n"
+    ))
+}
+
+/// Colours of the picture of a case at points of its window, each given as a part of width and height from
+/// the lower left corner.
+fn colours(case: &Case, picture: &Picture, places: &[[f64; 2]]) -> Vec<Colour> {
+    case.run(&[]);
+    let run = Run::open(&case.path("out/case")).unwrap();
+    let page = Picture { moment: Moment::Number(0), ..picture.clone() }.draw(&[run]).unwrap();
+    let (corner, size, _) = page.images().next().unwrap();
+    let file = page.image(1.0).png();
+    let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
+    let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
+    let width = reader.next_frame(&mut bytes).unwrap().width as usize;
+    let pixel = |[x, y]: [f64; 2]| {
+        let [column, row] = [corner[0] + x * size[0], corner[1] + (1.0 - y) * size[1]].map(|x| x as usize);
+        let at = 3 * (row * width + column);
+        Colour::rgb(bytes[at], bytes[at + 1], bytes[at + 2])
+    };
+    places.iter().map(|&place| pixel(place)).collect()
+}
+
+#[track_caller]
+fn same_colour(found: Colour, expected: Colour) {
+    // A pixel is the mean of four samples, which may have neighbouring colours of the table.
+    let off = (0..3).map(|k| found.0[k].abs_diff(expected.0[k])).max().unwrap();
+    assert!(off <= 4, "{found:?} is not {expected:?}");
+}
+
+#[test]
+fn pictures_show_the_values_of_a_run() {
+    let picture = Picture { range: Some([0.0, 1.0]), ..Picture::default() };
+    let viridis = |x: f64| ColourMap::Viridis.colour(x);
+
+    // A linear function on quadrilaterals: the window is the square [0, 1]².
+    let places = [[0.1, 0.9], [0.33, 0.5], [0.52, 0.1], [0.97, 0.75]];
+    let found = colours(&given("quad", "cells: [3, 2]", "", 1, "x"), &picture, &places);
+    for (found, [x, _]) in found.into_iter().zip(places) {
+        same_colour(found, viridis(x));
+    }
+
+    // A quadratic one on triangles below the arc y = 1 − 4 (x − ½)²/5, whose sides are curved.
+    let map = "  map: { order: 2, y: y*(1 - 0.8*(x - 0.5)^2) }\n";
+    let case = given("tri", "cells: [3, 3]", map, 2, "x");
+    let found = colours(&case, &picture, &[[0.25, 0.5], [0.5, 0.99], [0.05, 0.9], [0.05, 0.77]]);
+    same_colour(found[0], viridis(0.25));
+    same_colour(found[1], viridis(0.5));
+    assert_eq!(found[2], Colour::WHITE, "above the arc, which is at y = 0.838 there");
+    same_colour(found[3], viridis(0.05));
+
+    // Cuts through a solid, of a function that is linear in z on tetrahedra.
+    let case = given("tet", "cells: [2, 2, 2]", "", 1, "(x + z)/2");
+    let cut = |axis, at| Picture { slices: vec![Slice { axis, at }], ..picture.clone() };
+    same_colour(colours(&case, &cut(2, 0.3), &[[0.4, 0.7]])[0], viridis(0.35));
+    same_colour(colours(&case, &cut(1, 0.9), &[[0.4, 0.7]])[0], viridis(0.55));
+    // Planes at the ends of the domain and through the faces of elements.
+    for at in [0.0, 0.5, 1.0] {
+        same_colour(colours(&case, &cut(2, at), &[[0.4, 0.7]])[0], viridis(0.2 + 0.5 * at));
+    }
+}
+
+#[test]
+fn pictures_say_what_is_missing() {
+    let case = Case::new(WAVE);
+    case.run(&[]);
+    let drawn = case.dgsuite(&["picture", "out/case", "--contours", "4", "--mesh", "--size", "300"]);
+    assert_eq!((drawn.code, drawn.stdout.trim()), (0, "out/case/picture-u.png"), "{}", drawn.stderr);
+    let frames =
+        case.dgsuite(&["picture", "out/case", "out/case", "--time", "all", "--size", "400", "-o", "frames"]);
+    assert_eq!(
+        (frames.code, fs::read_dir(case.path("frames")).unwrap().count()),
+        (0, 2),
+        "{}",
+        frames.stderr
+    );
+    let svg = case.dgsuite(&["picture", "out/case", "-o", "a.svg", "--time", "0", "--range", "-1:1"]);
+    assert_eq!(svg.code, 0, "{}", svg.stderr);
+    let text = fs::read_to_string(case.path("a.svg")).unwrap();
+    assert!(text.contains("A wave") && text.contains("t = 0") && text.contains("data:image/png;base64,"));
+
+    let file = case.path("out/case/fields/fields_000001.vtu");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(case.path("broken.vtu"), &bytes[..bytes.len() - 200]).unwrap();
+    for (args, parts) in [
+        (&["nowhere"][..], &["nowhere", "no such folder", "out/vortex"][..]),
+        (&["out"], &["out has no fields", "out/case"]),
+        (&["out/case", "--field", "U2"], &["no field `U2`", "there is: u"]),
+        (&["out/case", "--time", "7"], &["at time 7", "at times 0 to 0.1"]),
+        (&["out/case", "--slice", "z=0"], &["plane domain"]),
+        (&["out/case", "--zoom", "5:6,5:6"], &["--zoom"]),
+        (&["out/case", "-o", "a.pgn"], &["a.pgn", "did you mean .png?"]),
+        (&["broken.vtu"], &["broken.vtu", "cut short", "again"]),
+        (&["out/case", "--size", "0x0"], &["--size", "1200x800"]),
+    ] {
+        let outcome = case.dgsuite(&[&["picture"], args].concat());
+        assert_eq!(outcome.code, 2, "{args:?}: {}{}", outcome.stdout, outcome.stderr);
+        for part in parts {
+            assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+        }
+        assert!(!outcome.stderr.contains("panicked"), "{}", outcome.stderr);
+    }
 }

@@ -44,6 +44,26 @@ pub(super) fn linear_cells(shape: Shape, n: usize) -> Vec<(CellType, Vec<usize>)
     out
 }
 
+/// Returns tetrahedra that fill a solid, by lattice nodes: the linear cells, of which a hexahedron is six
+/// around a diagonal and a pyramid is two.
+pub(crate) fn tetrahedra(shape: Shape, n: usize) -> Vec<Vec<usize>> {
+    let corners = |kind| -> &[[usize; 4]] {
+        match kind {
+            CellType::Hexahedron => {
+                &[[0, 1, 2, 6], [0, 2, 3, 6], [0, 3, 7, 6], [0, 7, 4, 6], [0, 4, 5, 6], [0, 5, 1, 6]]
+            }
+            CellType::Pyramid => &[[0, 1, 2, 4], [0, 2, 3, 4]],
+            CellType::Tetra => &[[0, 1, 2, 3]],
+            _ => &[],
+        }
+    };
+    let cells = linear_cells(shape, n);
+    cells
+        .iter()
+        .flat_map(|(kind, nodes)| corners(*kind).iter().map(|t| t.map(|v| nodes[v]).to_vec()))
+        .collect()
+}
+
 type Cell = (CellType, Vec<[usize; 3]>);
 
 /// Returns the cells that belong to the lattice point `[i, j, k]`; each cell belongs to one point.
@@ -184,6 +204,18 @@ mod tests {
                     total += size;
                 }
                 assert!((total - shape.measure()).abs() < 1e-13, "{shape} {n}: {total}");
+            }
+        }
+    }
+
+    #[test]
+    fn tetrahedra_fill_the_shape() {
+        for shape in Shape::ALL.into_iter().filter(|s| s.dim() == 3) {
+            for n in 1..=4 {
+                let points = lattice(shape, n);
+                let sizes: Vec<f64> = tetrahedra(shape, n).iter().map(|t| volume(&points, t) / 6.0).collect();
+                assert!(sizes.iter().all(|&v| v > 1e-6), "{shape} {n}");
+                assert!((sizes.iter().sum::<f64>() - shape.measure()).abs() < 1e-13, "{shape} {n}");
             }
         }
     }

@@ -42,9 +42,26 @@ impl Series {
     /// [`WriterError::Io`] from the system.
     pub fn resume(path: impl Into<PathBuf>, time: f64) -> Result<Self, WriterError> {
         let path = path.into();
+        let mut series = match Self::read(&path) {
+            Ok(series) => series,
+            Err(WriterError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                return Self::create(path);
+            }
+            Err(error) => return Err(error),
+        };
+        series.entries.retain(|&(t, _)| t <= time);
+        series.save()?;
+        Ok(series)
+    }
+
+    /// Reads the series at `path`, without changing anything.
+    ///
+    /// # Errors
+    /// [`WriterError::Series`] if the file is not one of these series; [`WriterError::Read`] from the system.
+    pub fn read(path: &Path) -> Result<Self, WriterError> {
+        let path = path.to_path_buf();
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Self::create(path),
             Err(source) => return Err(WriterError::Read { path, source }),
         };
         let mut entries = Vec::new();
@@ -56,10 +73,7 @@ impl Series {
                 entries.push(entry);
             }
         }
-        entries.retain(|&(t, _)| t <= time);
-        let series = Self { path, entries };
-        series.save()?;
-        Ok(series)
+        Ok(Self { path, entries })
     }
 
     /// Writes the fields to the next file of the series, `<stem>/<stem>_<number>.vtu` beside the `.pvd` file,

@@ -198,7 +198,7 @@ pub(super) fn is_xml(c: char) -> bool {
 
 /// Escapes text for an XML attribute. Characters that XML 1.0 cannot contain become the replacement
 /// character.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

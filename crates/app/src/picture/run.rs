@@ -1,0 +1,155 @@
+//! The results of a run that pictures are made of: its fields over time, its title and its gas.
+
+use std::path::{Path, PathBuf};
+
+use super::PictureError;
+use crate::writer::pvd::Series;
+
+/// A run with its files of fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Its name: that of its folder, or of the file.
+    pub name: String,
+    /// Its title, if known.
+    pub title: Option<String>,
+    /// The ratio of specific heats of its gas, if known.
+    pub gamma: Option<f64>,
+    /// The series of fields.
+    path: PathBuf,
+    /// Times and files.
+    files: Vec<(f64, PathBuf)>,
+}
+
+/// Which fields of a series are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Moment {
+    /// The last ones.
+    #[default]
+    Last,
+    /// Those of a time: the nearest.
+    Time(f64),
+    /// A number in the series, from 0.
+    Number(usize),
+}
+
+impl Run {
+    /// Finds the fields of a run: `path` is its folder, a series (`.pvd`) or one file (`.vtu`).
+    ///
+    /// # Errors
+    /// [`PictureError::NoRun`] if there is none, and errors from reading the series.
+    pub fn open(path: &Path) -> Result<Self, PictureError> {
+        let ends = |end: &str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(end));
+        let missing = || PictureError::NoRun { path: path.to_owned(), inside: runs_inside(path) };
+        let named = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let (folder, series) = match path {
+            _ if ends("vtu") && path.is_file() => {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                let files = vec![(f64::NAN, path.to_owned())];
+                return Ok(Self { name: stem, title: None, gamma: None, path: path.to_owned(), files });
+            }
+            _ if ends("pvd") && path.is_file() => (path.parent().unwrap_or(Path::new(".")), path.to_owned()),
+            _ => (path, path.join("fields.pvd")),
+        };
+        if !series.is_file() {
+            return Err(missing());
+        }
+        let files: Vec<(f64, PathBuf)> = (Series::read(&series)?.entries().iter())
+            .map(|(time, file)| (*time, series.parent().unwrap_or(Path::new(".")).join(file)))
+            .collect();
+        if files.is_empty() {
+            return Err(PictureError::Empty { what: format!("{} lists no file", series.display()) });
+        }
+        let name = match named(folder) {
+            name if name.is_empty() => folder.canonicalize().map_or(name, |folder| named(&folder)),
+            name => name,
+        };
+        let read = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
+        let summary = read("summary.json").and_then(|text| serde_json::from_str(&text).ok());
+        let title =
+            summary.and_then(|summary: serde_json::Value| Some(summary["title"].as_str()?.to_owned()));
+        let gamma = read("pipeline.yaml").and_then(|text| gamma_of(&text));
+        Ok(Self { name, title: title.filter(|title| !title.is_empty()), gamma, path: series, files })
+    }
+
+    /// Times and files of the fields.
+    #[must_use]
+    pub fn files(&self) -> &[(f64, PathBuf)] {
+        &self.files
+    }
+
+    /// The time and the file of a moment.
+    ///
+    /// # Errors
+    /// [`PictureError::Time`] if the series has no such number, or the time is farther outside of it than two
+    /// files are apart.
+    pub fn at(&self, moment: Moment) -> Result<(f64, &Path), PictureError> {
+        let missing = |wanted: String| PictureError::Time {
+            path: self.path.clone(),
+            wanted,
+            have: match &self.files[..] {
+                [(time, _)] => format!("one, at time {time}"),
+                files => format!("{}, at times {} to {}", files.len(), files[0].0, files[files.len() - 1].0),
+            },
+        };
+        let (time, file) = match moment {
+            Moment::Last => self.files.last().ok_or_else(|| missing("the end".to_owned()))?,
+            Moment::Number(number) => {
+                self.files.get(number).ok_or_else(|| missing(format!("number {number}")))?
+            }
+            Moment::Time(wanted) => {
+                let far = |file: &&(f64, PathBuf)| (file.0 - wanted).abs();
+                let nearest = self.files.iter().min_by(|a, b| far(a).total_cmp(&far(b)));
+                let (first, last) = (self.files[0].0, self.files[self.files.len() - 1].0);
+                let room = (last - first) / (self.files.len().max(2) - 1) as f64 + 1e-9 * last.abs();
+                let known = |file: &&(f64, PathBuf)| far(file) <= room || (first..=last).contains(&wanted);
+                nearest.filter(known).ok_or_else(|| missing(format!("time {wanted}")))?
+            }
+        };
+        Ok((*time, file))
+    }
+}
+
+/// The names of folders inside of one that have fields, as those of a study.
+fn runs_inside(path: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let with_fields = entries.filter(|e| e.path().join("fields.pvd").is_file());
+    let mut names: Vec<String> = with_fields.map(|e| e.path().display().to_string()).collect();
+    names.sort();
+    names
+}
+
+/// The key `physics.gamma` of a resolved pipeline file.
+fn gamma_of(text: &str) -> Option<f64> {
+    let physics = text.lines().skip_while(|line| !line.starts_with("physics:")).skip(1);
+    let mut inside = physics.take_while(|line| line.starts_with(' '));
+    inside.find_map(|line| line.trim().strip_prefix("gamma:")?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_found_by_time_and_number() {
+        let files = [0.0, 0.5, 1.0].map(|t| (t, PathBuf::from(format!("{t}.vtu")))).to_vec();
+        let run = Run { name: "a".into(), title: None, gamma: None, path: "a/fields.pvd".into(), files };
+        let time = |moment| run.at(moment).map(|(time, _)| time).ok();
+        assert_eq!(time(Moment::Last), Some(1.0));
+        assert_eq!(
+            [time(Moment::Time(0.6)), time(Moment::Time(1.2)), time(Moment::Time(9.0))],
+            [Some(0.5), Some(1.0), None]
+        );
+        assert_eq!([time(Moment::Number(1)), time(Moment::Number(3))], [Some(0.5), None]);
+        let message = run.at(Moment::Time(9.0)).unwrap_err().to_string();
+        assert!(message.contains("no fields at time 9; it has 3, at times 0 to 1"), "{message}");
+    }
+
+    #[test]
+    fn the_gas_is_that_of_the_resolved_file() {
+        assert_eq!(
+            gamma_of("mesh:\n  gamma: 2\nphysics:\n  model: euler\n  gamma: 1.6\nspace:\n"),
+            Some(1.6)
+        );
+        assert_eq!(gamma_of("physics:\n  model: euler\nspace:\n  gamma: 3\n"), None);
+    }
+}
