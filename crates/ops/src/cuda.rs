@@ -47,6 +47,7 @@ mod prism_cubature_diffusion;
 mod prism_diffusion;
 mod published;
 pub(crate) mod quadratic;
+mod reaction;
 mod sample;
 mod setting;
 mod simplex;

@@ -21,6 +21,7 @@ use crate::limiter::Limiter;
 use crate::pointwise::PointKernels;
 use crate::published::Published;
 use crate::ranks::{Ranks, Whole, agree};
+use crate::reaction::Reactions;
 use crate::residual::{Output, Scratch, StageWeights, run_blocks, trace_blocks};
 use crate::scheme::{Form, MetricRule, Scheme};
 use crate::simd::{PackScalar, checked};
@@ -58,6 +59,7 @@ pub struct Discretization<T: Element> {
     pub(crate) diffusion: Option<Box<dyn DiffusionKernels<T>>>,
     pub(crate) published: Option<Published<T>>,
     pub(crate) source: Option<SourceTerm<T>>,
+    pub(crate) reactions: Option<Reactions<T>>,
     pub(crate) limiter: Option<Limiter<T>>,
     /// Weight of the liftings on their own faces; `None` for the number of faces.
     pub(crate) eta: Option<f64>,
@@ -159,7 +161,7 @@ impl<T: PackScalar> Discretization<T> {
         ranks: Option<Arc<Ranks>>,
     ) -> Result<Self, OpsError> {
         equation.check()?;
-        let Equation { kernels: physics, two_point, diffusion, eta, source } = equation;
+        let Equation { kernels: physics, two_point, diffusion, eta, source, reactions } = equation;
         if physics.dim() != mesh.dim {
             return Err(OpsError::Dimension { law: physics.dim(), mesh: mesh.dim });
         }
@@ -177,7 +179,7 @@ impl<T: PackScalar> Discretization<T> {
         let evaluates = matches!(lanes, Lanes::Simd(_));
         let lanes = match lanes {
             Lanes::Device if diffusion.is_some() => Lanes::Plain,
-            Lanes::Device if source.is_some() => Lanes::Single,
+            Lanes::Device if source.is_some() || !reactions.is_empty() => Lanes::Single,
             _ => lanes,
         };
         let mut groups = {
@@ -244,11 +246,13 @@ impl<T: PackScalar> Discretization<T> {
             _ => None,
         };
         let source = source.map(|s| SourceTerm::new(&mesh, &groups, &host, s)).transpose()?;
+        let reactions = Reactions::new(&mesh, &groups, &host, reactions, evaluates, ranks.as_deref())?;
         let mut new = Self {
             two_point,
             diffusion,
             published,
             source,
+            reactions,
             limiter: None,
             eta,
             exterior: vec![zero; if evaluates { connectivity.exterior_len } else { 0 }],
@@ -375,7 +379,7 @@ impl<T: PackScalar> Discretization<T> {
         self.whole.as_ref()
     }
 
-    /// Memory in bytes, without states: geometry, connectivity, traces.
+    /// Memory in bytes, without states: geometry, connectivity, traces, coefficients.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let geometry: usize = self.groups.iter().map(Group::geometry_bytes).sum();
@@ -383,7 +387,8 @@ impl<T: PackScalar> Discretization<T> {
         let traces: usize = self.traces.iter().map(|t| t.len()).sum::<usize>()
             + self.exterior.len()
             + self.published.as_ref().map_or(0, Published::len);
-        geometry + connectivity + traces * T::BYTES
+        let coefficients = self.reactions.as_ref().map_or(0, Reactions::len);
+        geometry + connectivity + (traces + coefficients) * T::BYTES
     }
 
     /// Evaluates the residual, `du ← R(t, u)`.
@@ -467,6 +472,7 @@ impl<T: PackScalar> Discretization<T> {
     fn prepare(&mut self, t: f64, u: &[T]) {
         assert!(u.len() == self.len(), "u has {} scalars, the state {}", u.len(), self.len());
         self.update_source(t);
+        self.update_reactions(u);
         self.trace(u);
         self.send_traces(u);
         self.boundary(t, u);
@@ -610,8 +616,7 @@ impl<T: PackScalar> Discretization<T> {
             return;
         }
         for (g, output) in outputs.iter().enumerate().filter_map(|(g, o)| Some((g, o.as_ref()?))) {
-            let source = self.source.as_ref().map_or(&[][..], |s| &s.rows[g]);
-            let inputs = self.inputs(g, u, source);
+            let inputs = self.inputs(g, u, self.added_rows(g));
             let blocks = inputs.group.state.blocks;
             let work = |i: usize| {
                 let thread = rayon::current_thread_index().unwrap_or(0) % self.scratch.len();
@@ -628,8 +633,7 @@ impl<T: PackScalar> Discretization<T> {
     /// Runs the fused residual of the blocks that do not read cut faces (`turn` 0), or of those that do (1).
     fn residual_of(&self, turn: usize, u: &[T], outputs: &Outputs<T>) {
         for (g, output) in outputs.iter().enumerate().filter_map(|(g, o)| Some((g, o.as_ref()?))) {
-            let source = self.source.as_ref().map_or(&[][..], |s| &s.rows[g]);
-            let inputs = self.inputs(g, u, source);
+            let inputs = self.inputs(g, u, self.added_rows(g));
             let work = |blocks: &[u32]| {
                 let mut scratch = lock(self.scratch_of_thread());
                 for &block in blocks {

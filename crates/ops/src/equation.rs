@@ -1,8 +1,9 @@
-//! The equation to be discretised: `∂u/∂t + ∇·(F(u) − F_v(u, ∇u)) = S(t, x)`.
+//! The equation to be discretised: `∂u/∂t + ∇·(F(u) − F_v(u, ∇u)) = S(t, x) + Σ S_i(u, c_i(x))`.
 
 use crate::diffusion::DiffusionKernels;
 use crate::error::OpsError;
 use crate::pointwise::PointKernels;
+use crate::reaction::ReactionKernels;
 use crate::two_point::TwoPointKernels;
 use dgsuite_physics::Source;
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub struct Equation<T> {
     pub eta: Option<f64>,
     /// Source `S` of the conserved variables.
     pub source: Option<Arc<dyn Source>>,
+    /// Sources of the state, with their coefficients.
+    pub reactions: Vec<Box<dyn ReactionKernels<T>>>,
 }
 
 impl<T> Equation<T> {
@@ -49,6 +52,12 @@ impl<T> Equation<T> {
         }
         if let Some(s) = self.source.as_ref().filter(|s| s.n_fields() != fields) {
             return Err(OpsError::Equation { part: "source", found: words(dim, s.n_fields()), expected });
+        }
+        for reaction in &self.reactions {
+            let found = words(dim, reaction.n_fields());
+            if found != expected {
+                return Err(OpsError::Equation { part: "reaction", found, expected });
+            }
         }
         Ok(())
     }
@@ -80,11 +89,18 @@ impl<T> Equation<T> {
         self.source = Some(source);
         self
     }
+
+    /// Adds a source of the state.
+    #[must_use]
+    pub fn with_reaction(mut self, reaction: Box<dyn ReactionKernels<T>>) -> Self {
+        self.reactions.push(reaction);
+        self
+    }
 }
 
 impl<T> From<Box<dyn PointKernels<T>>> for Equation<T> {
     fn from(kernels: Box<dyn PointKernels<T>>) -> Self {
-        Self { kernels, two_point: None, diffusion: None, eta: None, source: None }
+        Self { kernels, two_point: None, diffusion: None, eta: None, source: None, reactions: Vec::new() }
     }
 }
 

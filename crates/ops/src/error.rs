@@ -11,6 +11,14 @@ pub enum OpsError {
     /// An error of the machine layer (`dgsuite-gpu`).
     #[error(transparent)]
     Machine(#[from] dgsuite_gpu::GpuError),
+    /// A coefficient of a reaction is not finite.
+    #[error("a coefficient is {value} at ({}, {}, {})", at[0], at[1], at[2])]
+    ReactionCoefficient {
+        /// The value.
+        value: f64,
+        /// The point.
+        at: [f64; 3],
+    },
     /// The formulas could not be translated for a device.
     #[error(transparent)]
     Trace(#[from] dgsuite_physics::trace::TraceError),

@@ -3,7 +3,7 @@
 //! This crate computes the right-hand side `R` of the semi-discrete equation `du/dt = R(t, u)` of
 //!
 //! ```text
-//! ∂u/∂t + ∇·(F(u) − F_v(u, ∇u)) = S(t, x)
+//! ∂u/∂t + ∇·(F(u) − F_v(u, ∇u)) = S(t, x) + Σ S_i(u, c_i(x))
 //! ```
 //!
 //! on meshes of triangles, quadrilaterals, tetrahedra, hexahedra, prisms and pyramids, affine and curved,
@@ -35,7 +35,7 @@
 //! | discretisation | [`Discretization`] | a mesh, a scheme and an equation, set up: evaluates `R`, projects, integrates, samples |
 //! | scheme | [`Scheme`] | order, space, basis, cubatures, [`Form`], correction of flux reconstruction |
 //! | metric rule | [`MetricRule`] | how `M_J⁻¹` is applied: affine (`1/J`), collocated (`1/J` at the nodes), weight-adjusted (two reference matrices and `1/J` at points), stored (dense, exact) |
-//! | equation | [`Equation`] | [`PointKernels`] of a law and a numerical flux, made by [`Pointwise`]; optionally [`TwoPointKernels`] of split forms ([`TwoPoint`]), [`DiffusionKernels`] ([`Diffusive`]) and a source |
+//! | equation | [`Equation`] | [`PointKernels`] of a law and a numerical flux, made by [`Pointwise`]; optionally [`TwoPointKernels`] of split forms ([`TwoPoint`]), [`DiffusionKernels`] ([`Diffusive`]), a source, and [`ReactionKernels`] ([`Reacting`]): sources of the state, with coefficients |
 //! | boundary | [`BoundaryBinding`] | a name of the mesh with a [`BoundaryKernel`], made by [`BoundaryOf`]; with diffusion [`WithDiffusion`] |
 //! | group, part | [`PartSummary`] | a group is the elements of one shape; its parts are the affine and the curved ones, which share one state array |
 //! | block, lane, slot | [`Layout`] | a lane is one element, a block as many as a SIMD register has lanes; a slot numbers elements within a group |
@@ -184,6 +184,7 @@ mod panel;
 mod pointwise;
 mod published;
 mod ranks;
+mod reaction;
 mod residual;
 mod schedule;
 mod scheme;
@@ -207,6 +208,7 @@ pub use group::Layout;
 pub use limiter::{BoundKernels, Bounds, BoundsOf, EntropyFilter, Limited, Limiting, Neighbourhood};
 pub use pointwise::{Across, NeighbourStates, PerPoint, PointKernels, Pointwise};
 pub use ranks::{OVERLAP_VARIABLE, Ranks, Whole, agree};
+pub use reaction::{Reacting, ReactionKernels};
 pub use residual::StageWeights;
 pub use scheme::{Form, MetricRule, Scheme, basis_size};
 pub use simd::{Kernel, Pack, PackScalar};

@@ -120,7 +120,7 @@ impl<T: PackScalar> Discretization<T> {
         let gradients = published.gradients.as_mut_ptr();
         let diffusing = Diffusing { diffusion: diffusion.as_ref(), jumps: &published.jumps };
         for (g, output) in outputs.iter().enumerate().filter_map(|(g, o)| Some((g, o.as_ref()?))) {
-            let source = self.source.as_ref().map_or(&[][..], |s| &s.rows[g]);
+            let source = self.added_rows(g);
             let inputs = self.inputs(g, u, source);
             let fluxes = &raw mut published.fluxes[g][..];
             let one_sided = published.one_sided(fluxes, g, &inputs);

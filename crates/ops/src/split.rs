@@ -4,6 +4,7 @@
 //! kernels with it, and it is the shortest description of the method in this crate. It allocates freely.
 
 mod diffusion;
+mod reaction;
 
 pub use diffusion::Walls;
 

@@ -18,6 +18,7 @@
 //! | positive density and pressure, entropy | [`Bounded`] |
 //! | exact solutions | [`Exact`], [`exact::by_name`], [`exact::RiemannProblem`], vortices, waves |
 //! | source terms | [`Source`]: [`source::Manufactured`], [`source::FormulaSource`] |
+//! | source terms of the state, with [`Coefficients`] of place | [`Reaction`]: [`reaction::Sponge`], [`reaction::BodyForce`] |
 //! | formulas of users | [`formula::Formula`], [`formula::FormulaExact`] |
 //! | device code | [`trace::device_fn`], [`trace::Parameters`], [`trace::Recording`], [`graph::Graph`] |
 //!
@@ -44,6 +45,7 @@
 pub mod advection;
 pub mod boundary;
 pub mod bounded;
+pub mod coefficients;
 pub mod derived;
 pub mod diffusion;
 pub mod euler;
@@ -54,6 +56,7 @@ pub mod graph;
 pub mod incompressible;
 pub mod law;
 pub mod navier_stokes;
+pub mod reaction;
 pub mod real;
 pub mod reference;
 pub mod source;
@@ -68,6 +71,7 @@ pub use boundary::{
     ZeroPressure, ZeroVelocity,
 };
 pub use bounded::Bounded;
+pub use coefficients::Coefficients;
 pub use diffusion::{Diffusion, DiffusiveBoundary, NoDiffusion, ScalarDiffusion};
 pub use euler::Euler;
 pub use exact::Exact;
@@ -75,6 +79,7 @@ pub use flux::{Central, FaceMean, Hll, Hllc, NumericalFlux, Roe, Rusanov};
 pub use incompressible::{Convection, Incompressible, Penalty, PenaltyFlux, Transport, TransportFlux};
 pub use law::Law;
 pub use navier_stokes::NavierStokes;
+pub use reaction::Reaction;
 pub use real::{Dual, Lanes, Real};
 pub use source::Source;
 pub use two_point::TwoPointFlux;

@@ -292,6 +292,11 @@ impl<T: PackScalar> CudaDiscretization<T> {
             first += host.state.blocks * host.state.lanes;
             bound += group.bounds();
         }
+        if let Some(reactions) = &mut self.reactions {
+            let (steps, slots) = if local { (self.local.ptr_at(0), first) } else { (0, 0) };
+            let bounds = self.clock.bounds.ptr();
+            reactions.limit_steps(&self.cuda, bounds, self.clock.n_bounds, steps, slots)?;
+        }
         Ok(())
     }
 

@@ -67,7 +67,7 @@ impl Kernel {
     }
 
     /// Scalars of work space in global memory.
-    fn work(&self) -> usize {
+    pub(super) fn work(&self) -> usize {
         self.blocks as usize * self.shape.work
     }
 
@@ -189,8 +189,11 @@ pub(super) struct DeviceGroup<T: PackScalar> {
     pub(super) faces: FaceTables<T>,
     /// Arrays of diffusion, if there is any.
     pub(super) published: Option<GroupPublished<T>>,
-    /// Rows of the source, in the layout of the state; empty if there is none.
+    /// Rows that the residual adds, in the layout of the state: of a source and of reactions; empty if there
+    /// are neither.
     pub(super) source: DeviceBuffer<T>,
+    /// Rows of a source beside reactions, which add theirs; empty unless there are both.
+    pub(super) given: DeviceBuffer<T>,
     offset: usize,
     /// Stride between the unknowns of a row from which traces are read.
     field_stride: usize,
@@ -321,6 +324,7 @@ impl<T: PackScalar> DeviceGroup<T> {
                 None => None,
             },
             source: DeviceBuffer::zeros(cuda, "the source", if law.source { group.state.len() } else { 0 })?,
+            given: DeviceBuffer::zeros(cuda, "the source", 0)?,
             offset: group.offset,
             field_stride: if written { group.trace } else { group.state }.field_stride(),
             parameters: parameter_values(&law.parameters),
@@ -366,6 +370,32 @@ impl<T: PackScalar> DeviceGroup<T> {
         if self.source.is_empty() { 0 } else { self.source.ptr() }
     }
 
+    /// The rows that a source writes.
+    pub(super) fn given_rows(&mut self) -> &mut DeviceBuffer<T> {
+        if self.given.is_empty() { &mut self.source } else { &mut self.given }
+    }
+
+    /// Launches the rows of the reactions of a part, from the state and with the work space at the addresses
+    /// `at`.
+    pub(super) fn launch_reactions(
+        &mut self,
+        cuda: &Cuda,
+        part: usize,
+        kernel: &Kernel,
+        at: [u64; 2],
+        coefficients: &DeviceBuffer<T>,
+        parameters: &[T],
+    ) -> Result<(), GpuError> {
+        let part = &self.parts[part];
+        let arguments = self.arguments(part, &(0..part.count), at[0], 0, at[1]);
+        let given = if self.given.is_empty() { 0 } else { self.given.ptr() };
+        self.args.clear();
+        self.args.value(arguments).slice(parameters).buffer(coefficients);
+        self.args.pointer(given).buffer(&self.source);
+        // SAFETY: the arguments are the kernel's; the buffers are the group's own and cover it.
+        unsafe { kernel.launch(cuda, &self.args) }
+    }
+
     /// Memory on the device in bytes.
     pub(super) fn bytes(&self) -> usize {
         let parts = self.parts.iter().map(|p| {
@@ -384,6 +414,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             + self.spread.bytes()
             + self.traces.bytes()
             + self.source.bytes()
+            + self.given.bytes()
             + self.published.as_ref().map_or(0, GroupPublished::bytes)
     }
 

@@ -1,12 +1,12 @@
 //! The right-hand side on a device: set-up, launches of residuals and stages, boundary integrals.
 //!
 //! [`CudaDiscretization`] owns the groups, boundaries and clock of a mesh on a device. One residual or stage
-//! launches, in this order: the rows of a source that changes with time; the traces of groups for which a
-//! separate kernel writes them; the boundary conditions; the copy of traces between groups. With diffusion
-//! follow the jumps on boundaries, the first pass of every part, the diffusive fluxes on boundaries and the
-//! copy of published fluxes between groups. The last launches are the fused residual, or the second pass, of
-//! every part, in concurrent branches. On several ranks traces and published fluxes are sent in a stream of
-//! their own as soon as they exist; see `halo.rs`.
+//! launches, in this order: the rows of a source that changes with time, and of reactions; the traces of
+//! groups for which a separate kernel writes them; the boundary conditions; the copy of traces between
+//! groups. With diffusion follow the jumps on boundaries, the first pass of every part, the diffusive fluxes
+//! on boundaries and the copy of published fluxes between groups. The last launches are the fused residual,
+//! or the second pass, of every part, in concurrent branches. On several ranks traces and published fluxes
+//! are sent in a stream of their own as soon as they exist; see `halo.rs`.
 
 use crate::boundary::BoundaryBinding;
 use crate::cuda::boundary::{DeviceBoundaries, StageTime, boundary_text};
@@ -24,6 +24,7 @@ use crate::cuda::measure::sample_text;
 use crate::cuda::norm::{SquareSum, norm_text};
 use crate::cuda::part_texts::kernel_texts;
 use crate::cuda::published::Shared;
+use crate::cuda::reaction::{DeviceReactions, reaction_texts};
 use crate::cuda::small::gathered;
 use crate::cuda::source_term::{DeviceSource, source_term_texts};
 use crate::discretization::Discretization;
@@ -77,6 +78,7 @@ pub struct CudaDiscretization<T: PackScalar> {
     diffusion: Option<Shared<T>>,
     diffusive: Vec<Option<DiffusiveBoundary<T>>>,
     source: Option<DeviceSource>,
+    pub(super) reactions: Option<DeviceReactions<T>>,
     exterior: DeviceBuffer<T>,
     /// Time integrals of the boundary's rates, then their corrections, up to the last call of `integrals`;
     /// later contributions are stored with the boundaries.
@@ -148,7 +150,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         let law = law_text(&description)?;
         let connectivity = &description.connectivity;
         let (dim, fields) = (description.physics.dim(), description.physics.n_fields());
-        let groups = description
+        let mut groups = description
             .groups
             .iter()
             .zip(&connectivity.neighbours)
@@ -176,6 +178,15 @@ impl<T: PackScalar> CudaDiscretization<T> {
         };
         let source = description.source.as_ref();
         let source = source.map(|s| DeviceSource::new(cuda, &law, s, &description.groups)).transpose()?;
+        let reactions = description.reactions.as_ref();
+        let reactions = reactions
+            .map(|r| DeviceReactions::new(cuda, &law, r, &description.groups, scheme.form))
+            .transpose()?;
+        if reactions.is_some() && source.is_some() {
+            for group in &mut groups {
+                group.given = DeviceBuffer::zeros(cuda, "the source", group.source.len())?;
+            }
+        }
         let exchanges = exchanges(cuda, &description, &groups)?;
         let beside: Vec<&DeviceBuffer<T>> =
             std::iter::once(&exterior).chain(diffusion.as_ref().map(|shared| &shared.exterior)).collect();
@@ -193,6 +204,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         let running_sum = kernel("tally.cu", include_str!("tally.cu"), "running_sum", reduce)?;
         let n_bounds: usize = groups.iter().map(DeviceGroup::bounds).sum();
         let work = groups.iter().map(DeviceGroup::work).max().unwrap_or(0);
+        let work = work.max(reactions.as_ref().map_or(0, DeviceReactions::work));
         // Kernels that share work space must not run concurrently.
         let parts: usize = groups.iter().map(|g| g.parts.len()).sum();
         let shares = 1 + usize::from(halo.as_ref().is_some_and(DeviceHalo::overlaps));
@@ -209,6 +221,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             diffusion,
             diffusive,
             source,
+            reactions,
             exterior,
             integrals: DeviceBuffer::zeros(cuda, "boundary integrals", 2 * fields)?,
             running_sum,
@@ -262,6 +275,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             + self.local.bytes()
             + self.diffusion.as_ref().map_or(0, Shared::bytes)
             + self.source.as_ref().map_or(0, DeviceSource::bytes)
+            + self.reactions.as_ref().map_or(0, DeviceReactions::bytes)
             + self.limiter.as_ref().map_or(0, DeviceLimiter::bytes)
     }
 
@@ -403,6 +417,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// Launches all stages before the residual, then the residual or stage of every group.
     fn run(&mut self, when: StageTime, u: u64, vectors: StageVectors) -> Result<(), GpuError> {
         self.update_source(when)?;
+        if let Some(reactions) = &self.reactions {
+            reactions.launch(&self.cuda, &mut self.groups, u, self.work.ptr())?;
+        }
         let (cuda, work) = (&self.cuda, self.work.ptr());
         let overlaps = self.halo.as_ref().is_some_and(DeviceHalo::overlaps);
         // Messages leave as early as possible.
@@ -603,6 +620,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
         {
             out.extend(texts.into_iter().map(|(_, _, text)| text.source));
         }
+        if let Some(reactions) = &d.reactions {
+            out.extend(reaction_texts(&law, reactions, &d.groups, scheme.form)?);
+        }
         if !d.boundaries.is_empty() {
             out.push(boundary_text::<T>(&law, &d.boundaries, dim, fields)?.1);
         }
@@ -622,7 +642,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
 /// The formulas of the law, including those of its diffusion.
 pub(super) fn law_text<T: PackScalar>(d: &Discretization<T>) -> Result<LawText, OpsError> {
     let law = LawText::new(d.physics.as_ref())?.with_two_point(d.two_point.as_deref())?;
-    let mut law = law.with_diffusion(d.diffusion(), d.eta)?.with_source(d.source.is_some());
+    let mut law = law.with_diffusion(d.diffusion(), d.eta)?;
+    law = law.with_source(d.source.is_some() || d.reactions.is_some());
     law.boundaries = !d.boundaries.is_empty();
     Ok(law)
 }

@@ -347,6 +347,21 @@ pub(super) fn speed<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
     text
 }
 
+/// Builds the kernel of the reactions of a part.
+pub(super) fn reaction<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
+    let (s, factors) = (of.of.sizes(), of.factors);
+    let between = [&factors.interp, &factors.project].map(|c| widest_between(c));
+    let between = if s.collocated { 0 } else { between.into_iter().max().unwrap_or(0) };
+    let odd = if factors.interp.len() > 2 || factors.project.len() > 2 { between } else { 0 };
+    let regions = [
+        ("STATE_AT", s.np),
+        ("POINTS_AT", if s.collocated { 0 } else { s.nq }),
+        ("EVEN_AT", between),
+        ("ODD_AT", odd),
+    ];
+    universal("reaction.cu", include_str!("reaction.cu"), of, 0, &regions)
+}
+
 /// Threads per block of kernels with one thread per point.
 pub(super) const POINT_THREADS: usize = 128;
 /// Threads of the single block of sums and comparisons.

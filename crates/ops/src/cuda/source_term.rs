@@ -138,11 +138,12 @@ impl DeviceSource {
         groups: &mut [DeviceGroup<T>],
     ) -> Result<(), GpuError> {
         for own in &self.parts {
+            let rows = groups[own.group].given_rows().ptr();
             let group = &groups[own.group];
             let part = &group.parts[own.part];
             self.args.clear();
             self.args.buffer(&own.position).buffer(&part.inverse_jacobian).buffer(&own.project);
-            self.args.buffer(&group.source).pointer(when.clock).value(when.time).value(when.part);
+            self.args.pointer(rows).pointer(when.clock).value(when.time).value(when.part);
             self.args.value(part.first as u32).value(part.count as u32).slice(&self.parameters);
             // SAFETY: the arguments are the kernel's; positions are those of the part's points, rows those of
             // its group.
@@ -153,7 +154,7 @@ impl DeviceSource {
         }
         source.update(when.time, description, host);
         for (group, rows) in groups.iter_mut().zip(&source.rows) {
-            group.source.upload(rows)?;
+            group.given_rows().upload(rows)?;
         }
         self.time = Some(when.time);
         Ok(())

@@ -18,7 +18,7 @@ impl<T: PackScalar> Discretization<T> {
     /// Computes the smallest step of all elements for a value of 1 of [the measure](StepMeasure) and, if
     /// `local` is given, the step of each slot: `1/Δt = τ λ + σ ν`, with the largest speed `λ` and
     /// diffusivity `ν` in each element and the largest eigenvalues `τ` of advection and `σ` of diffusion. For
-    /// a CFL number, `1/Δt = (2p + 1)/h (λ + ν σ/τ)`.
+    /// a CFL number, `1/Δt = (2p + 1)/h (λ + ν σ/τ)`. Reactions add their largest stiffness to `1/Δt`.
     ///
     /// # Errors
     /// [`OpsError::State`] for the first element whose state is not finite or not admissible.
@@ -73,10 +73,12 @@ impl<T: PackScalar> Discretization<T> {
             if let Some(steps) = local.as_deref_mut() {
                 for block in 0..blocks {
                     let (speed, _) = self.block_speed(group, state, block);
-                    steps.extend((0..lanes).map(|l| unit(group, block * lanes + l) / speed[l].to_f64()));
+                    let step = |l: usize| unit(group, block * lanes + l) / speed[l].to_f64();
+                    steps.extend((0..lanes).map(|l| self.limited_by_reactions(step(l))));
                 }
             }
         }
+        let smallest = self.limited_by_reactions(smallest);
         match &self.ranks {
             Some(ranks) => ranks.agree_on_step(smallest, worst.as_ref()),
             None => worst.map_or(Ok(smallest), Err),

@@ -9,6 +9,7 @@ use crate::elliptic::{ROUNDED, compare_elliptic, compare_rounded, few};
 use crate::limiter::{compare_flags, compare_limited};
 use crate::march::same_after_a_hundred_steps;
 use crate::ranks::compare_parts;
+use crate::reactions::compare_reactions;
 use crate::residual::{compare_on, device};
 use crate::testkit::{Cells, mesh, schemes};
 use crate::unknowns::compare_few;
@@ -201,6 +202,15 @@ const SOURCES: [&str; 9] = [
     "half curved of 17 Of(Tetrahedron), nodal p = 3",
 ];
 
+/// Cases of [`SOURCES`] that are tested with reactions too, beside a source and alone: points that are nodes
+/// and others, chains of factors, planar and other layouts, affine and curved parts.
+const REACTING: [&str; 4] = [
+    "curved of 9 Of(Quadrilateral), modal strong p = 1",
+    "curved of 1 Of(Hexahedron), nodal p = 2",
+    "curved of 2 Of(Prism), collocated p = 2",
+    "half curved of 17 Of(Tetrahedron), nodal p = 3",
+];
+
 /// Cases that are tested with limiters: lanes of a warp and single elements, planar and other layouts, points
 /// that are nodes and others, affine and curved parts.
 const LIMITED: [&str; 5] = [
@@ -250,6 +260,10 @@ fn child() {
             }
             if SOURCES.contains(&what.as_str()) {
                 compare_source::<f64>(&cuda, mesh, &what, &scheme);
+                tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            }
+            if REACTING.contains(&what.as_str()) {
+                compare_reactions::<f64>(&cuda, mesh, &what, &scheme);
                 tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             }
             if LIMITED.contains(&what.as_str()) {
@@ -311,8 +325,9 @@ fn child() {
     }
     assert!(
         !only.is_empty()
-            || tried.into_inner() == VISCOUS.len() + SOURCES.len() + LIMITED.len() + FLAGGED.len(),
-        "a case with diffusion, a source or limiters was not found"
+            || tried.into_inner()
+                == VISCOUS.len() + SOURCES.len() + REACTING.len() + LIMITED.len() + FLAGGED.len(),
+        "a case with diffusion, a source, reactions or limiters was not found"
     );
 }
 

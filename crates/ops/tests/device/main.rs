@@ -6,6 +6,10 @@
 #[path = "../laws/testkit.rs"]
 mod testkit;
 
+#[allow(dead_code)] // likewise
+#[path = "../common/reactions.rs"]
+mod reactions_of_gas;
+
 #[path = "../common/several.rs"]
 mod several;
 
@@ -17,6 +21,7 @@ mod limiter;
 mod march;
 mod places;
 mod ranks;
+mod reactions;
 mod residual;
 mod resources;
 mod sanitized;

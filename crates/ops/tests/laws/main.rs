@@ -1,5 +1,7 @@
 //! Mathematical properties of the operators, for every shape, scheme and geometry.
 
+#[path = "../common/reactions.rs"]
+mod reactions_of_gas;
 #[path = "../common/several.rs"]
 mod several;
 mod testkit;
@@ -13,6 +15,7 @@ mod free_stream;
 mod limiter;
 mod oracle;
 mod ranks;
+mod reactions;
 mod reconstruction;
 mod split_form;
 mod step_bound;

@@ -1,6 +1,7 @@
 //! Results are bitwise the same for any number of parts of the mesh.
 
 use crate::diffusion::{self, VISCOUS};
+use crate::reactions_of_gas::reactions;
 use crate::testkit::{self, Cells, GAS, PLANE, SPACE, mesh, schemes, wavy};
 use dgsuite_basis::Shape;
 use dgsuite_gpu::Host;
@@ -195,6 +196,24 @@ fn viscous_flow_on_any_number_of_parts_has_the_same_bits() {
                 }
             };
             compare(&format!("viscous {cells:?}"), &mesh, &scheme, &partitions, None, &problem);
+        }
+    }
+}
+
+#[test]
+fn reactions_on_any_number_of_parts_have_the_same_bits() {
+    for cells in [Cells::Mixed2, Cells::Of(Shape::Tetrahedron)] {
+        let mesh = numbered(cells, if cells.dim() == 2 { 6 } else { 2 }, 2, false);
+        let mut partitions = along_curve(&mesh, &[3]);
+        partitions.push(scattered(&mesh, 2));
+        for scheme in [Scheme::modal(2), Scheme::collocated(2)] {
+            let data: Arc<dyn Exact> = Arc::new(wavy(cells.dim()));
+            let problem = || -> Problem {
+                let (mut equation, bindings) = testkit::problem(&mesh, &scheme, Some(&data));
+                equation.reactions = reactions(mesh.dim, Arc::clone(&data));
+                (equation, bindings)
+            };
+            compare(&format!("reactions {cells:?}"), &mesh, &scheme, &partitions, None, &problem);
         }
     }
 }

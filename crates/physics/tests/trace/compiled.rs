@@ -2,7 +2,7 @@
 
 use crate::sources::{
     AIR, CONVECTION, COUPLING, Face, Flux, FluxOf, Formula, INFLOW, OPEN, Open, Outer, OuterOf, Random,
-    SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, for_each_formula, print,
+    Reactions, SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, for_each_formula, print,
 };
 use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS};
 use dgsuite_physics::two_point::KennedyGruber;

@@ -2,7 +2,7 @@
 
 use crate::sources::{
     AIR, CONVECTION, COUPLING, Face, Flux, FluxOf, Formula, GAS, INFLOW, OPEN, Open, Outer, OuterOf, Random,
-    SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, body, for_each_formula,
+    Reactions, SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, body, for_each_formula,
 };
 use dgsuite_physics::formula::{Formula as Text, Names};
 use dgsuite_physics::trace::{Parameters, Sym, TraceError, device_fn, input, record};

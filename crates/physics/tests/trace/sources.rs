@@ -2,6 +2,7 @@
 
 use dgsuite_physics::incompressible::{OpenPressure, wall_force};
 use dgsuite_physics::navier_stokes::Viscosity;
+use dgsuite_physics::reaction::{BodyForce, Reaction, Sponge};
 use dgsuite_physics::trace::{Arguments, Parameters, Sym, device_fn};
 use dgsuite_physics::{
     Boundary, Convection, Diffusion, DiffusiveBoundary, Euler, FaceMean, Given, Incompressible, Law,
@@ -111,6 +112,28 @@ pub(crate) struct Viscous(pub(crate) NavierStokes);
 /// The face state of a boundary condition plus the diffusive flux through the face.
 #[derive(Clone, Copy)]
 pub(crate) struct Face<B>(pub(crate) B);
+
+/// A sponge towards the second state, with the force `n`.
+#[derive(Clone, Copy)]
+pub(crate) struct Reactions;
+
+macro_rules! reactions {
+    ($d:literal, $n:literal, $c:literal) => {
+        impl Formula<$d, $n> for Reactions {
+            fn eval<R: Real>(&self, um: &[R; $n], up: &[R; $n], n: &[R; $d]) -> [R; $n] {
+                let c: [R; $c] = std::array::from_fn(|k| if k == 0 { n[0] } else { up[k - 1] });
+                let (damping, force) = (Sponge.rate(um, &c), BodyForce.rate(um, n));
+                std::array::from_fn(|k| damping[k] + force[k])
+            }
+
+            fn state(&self, random: &mut Random) -> [f64; $n] {
+                random.gas::<$d, $n>()
+            }
+        }
+    };
+}
+reactions!(2, 4, 5);
+reactions!(3, 5, 6);
 
 /// A two-point flux.
 #[derive(Clone, Copy)]
@@ -228,6 +251,7 @@ macro_rules! for_each_formula {
         for_each_formula!(@dims $visit, slip_face, Face(SlipWall));
         for_each_formula!(@dims $visit, outlet_face, Face(PressureOutlet { p: 0.7.into() }));
         for_each_formula!(@dims $visit, kennedy_gruber, Split(KennedyGruber));
+        for_each_formula!(@dims $visit, reactions, Reactions);
         for_each_formula!(@both $visit, convection, FluxOf(CONVECTION, Rusanov), 2, 3);
         for_each_formula!(@both $visit, coupling, FluxOf(COUPLING, Central), 3, 4);
         for_each_formula!(@both $visit, penalty, FluxOf(Penalty, PenaltyFlux), 4, 5);
