@@ -18,6 +18,7 @@ pub mod monitors;
 mod places;
 pub mod prescribed;
 pub mod print;
+mod reactions;
 pub mod resolved;
 mod restart;
 pub mod states;
@@ -227,6 +228,7 @@ impl Plan {
             }
             None => states.rest()?,
         };
+        let reactions = reactions::resolve(&pipeline, &states, &initial, &mesh.points)?;
         let monitors = monitors::resolve(
             &pipeline.monitors,
             &states,
@@ -288,6 +290,7 @@ impl Plan {
         let (device, device_note) = device(&pipeline.device, lacks, choices.local_rank)?;
         let source = source(&pipeline, &states, exact.as_ref())?;
         let mut setup = setup(&pipeline, mesh, law, correction, boundaries, source, device);
+        setup.reactions = reactions;
         setup.comm = choices.comm.clone().unwrap_or_else(|| Arc::new(Alone));
         if setup.threads == 0 && choices.cores_shared_by > 1 {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -442,12 +445,14 @@ const MOST_SPLIT_ORDER: usize = 9;
 
 /// Returns a feature that this file needs and that devices do not have.
 fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
-    match (&pipeline.physics.model, &pipeline.physics.source) {
+    let physics = &pipeline.physics;
+    let added = physics.source.is_some() || physics.sponge.is_some() || physics.body_force.is_some();
+    match (&physics.model, added) {
         _ if pipeline.space.form == Form::Split && pipeline.space.order > MOST_SPLIT_ORDER => {
             Some("split forms of so high an order")
         }
-        (Model::NavierStokes { .. } | Model::Incompressible { .. }, _) | (_, None) => None,
-        (_, Some(_)) => {
+        (Model::NavierStokes { .. } | Model::Incompressible { .. }, _) | (_, false) => None,
+        (_, true) => {
             (pipeline.space.form == Form::Split).then_some("sources without viscous terms in split form")
         }
     }
@@ -484,6 +489,7 @@ fn setup(
         limiting: space.limiting,
         eta: space.eta,
         source,
+        reactions: Vec::new(),
         order: space.order,
         polynomials: space.polynomials,
         representation: representation(pipeline),

@@ -42,7 +42,7 @@ boundaries:
   ymax: { type: outflow }
 ";
 
-/// Viscous flow along a warm wall and a moving one, with a source term.
+/// Viscous flow along a warm wall and a moving one, with a source term, a sponge and a body force.
 const CHANNEL: &str = "\
 title: A channel with a moving wall
 mesh: { generate: { shape: tri, min: [0, 0], max: [1, 1], cells: [2, 2] } }
@@ -51,6 +51,8 @@ physics:
   gas_constant: 1
   viscosity: { sutherland: { mu_ref: 0.05, t_ref: 1, s: 0.4 } }
   source: { rho_E: 0.3*y }
+  sponge: { strength: 2*x, rho: 1, u: y, v: 0, p: 1 }
+  body_force: [0.3, -0.2*x]
 space: { order: 1 }
 initial: { rho: 1 + 0.1*sin(2*pi*x), u: y, v: 0, p: 1 }
 boundaries:
@@ -60,7 +62,7 @@ boundaries:
   xmax: { type: pressure-outlet, p: 1 }
 ";
 
-/// Viscous flow towards a steady state.
+/// Viscous flow towards a steady state, through a sponge that limits the steps.
 const STEADY: &str = "\
 title: A steady channel
 mesh: { generate: { shape: tri, min: [0, 0], max: [1, 1], cells: [2, 2] } }
@@ -68,6 +70,7 @@ physics:
   model: navier-stokes
   gas_constant: 1
   viscosity: { sutherland: { mu_ref: 0.05, t_ref: 1, s: 0.4 } }
+  sponge: { strength: 10*x, rho: 1, u: y, v: 0, p: 1 }
 space: { order: 1 }
 initial: { rho: 1 + 0.1*sin(2*pi*x), u: y, v: 0, p: 1 }
 boundaries:

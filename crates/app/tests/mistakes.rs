@@ -108,6 +108,32 @@ fn formulas_that_do_not_parse() {
 }
 
 #[test]
+fn sponges_and_forces_that_are_impossible() {
+    let physics = |more: &str| with(STREAM, "{ model: euler }", &format!("{{ model: euler, {more} }}"));
+    let case = physics("sponge: { rho: 1, u: 0, v: 0, p: 1 }");
+    refused(&case, &[], &["`physics.sponge.strength`", "the damping rate", "case.yaml:4:"]);
+    let case = physics("sponge: { strength: 1 - x }");
+    let parts = ["`physics.sponge.strength` is -1 at (2, 1, 0), but must be a finite number, 0 or more"];
+    refused(&case, &[], &parts);
+    let case = physics("sponge: { strength: 1 + t }");
+    refused(&case, &[], &["`physics.sponge.strength` is not a formula", "`t`", "case.yaml:4:"]);
+    let case = physics("sponge: { strength: 1, rho: 1 + t, u: 0, v: 0, p: 1 }");
+    refused(&case, &[], &["`physics.sponge` is a state that changes with time", "does not depend on time"]);
+    let case = physics("sponge: { strength: 1, rho: -1, u: 0, v: 0, p: 1 }");
+    refused(&case, &[], &["`physics.sponge.rho` gives rho = -1", "not a state of a gas"]);
+    let case = physics("body_force: [0, 0, -1]");
+    refused(&case, &[], &["`physics.body_force` is a vector of 3 numbers", "2 dimensions"]);
+    let case = physics("body_force: [0, 1/(x - 2)]");
+    refused(&case, &[], &["`physics.body_force.1` is ", "but must be a finite number"]);
+    let case = with(WAVE, "velocity: [1, 0.5]", "velocity: [1, 0.5], body_force: [0, 1]");
+    refused(&case, &[], &["body_force", "belongs to the model euler or navier-stokes"]);
+    let checkpoint = "initial: { restart: old.dgs }";
+    let case = with(STREAM, "initial: { rho: 1, u: 0.5, v: 0, p: 1 }", checkpoint);
+    let sponge = ["--set", "physics.sponge={ strength: 1 }"];
+    refused(&case, &sponge, &["`physics.sponge.exact`", "a checkpoint has none"]);
+}
+
+#[test]
 fn boundaries_that_are_not_named_or_not_in_the_mesh() {
     let case = with(STREAM, "  xmax: { type: outflow }\n", "");
     refused(&case, &[], &["no condition is given for the boundary `xmax`", "hint: add it to `boundaries`"]);

@@ -57,6 +57,31 @@ fn an_automatic_restart_begins_and_then_continues() {
     assert!(!case.path("out/case/previous").exists(), "the second run continues the results of the first");
 }
 
+/// The coefficients of reactions are not in checkpoints: a restart evaluates them again, to the same bits.
+#[test]
+fn a_run_with_a_sponge_and_a_force_continues_bit_by_bit() {
+    let physics = "physics: { model: euler, gamma: 1.3, body_force: [0.2, -x], \
+                   sponge: { strength: 3*x^2, rho: 1, u: 0.5, v: 0, p: 1 } }";
+    let yaml = TWO_CELLS.replace("physics: { model: euler, gamma: 1.3 }", physics);
+    let yaml = yaml.replace("cells: [2, 1]", "cells: [6, 4]").replace("averages", "fields");
+    let numbers = |set: &[&str]| {
+        let case = Case::new(&yaml);
+        case.run(&[set, &["--set", "time.end=0.05"]].concat());
+        let more = ["--restart", "latest", "--set", "time.end=0.1"];
+        let summary = case.run(&[&more[..], set].concat());
+        let straight = Case::new(&yaml);
+        let other = straight.run(&[&["--set", "time.end=0.1"], set].concat());
+        assert_eq!(number(&summary, "/time/steps"), 4.0);
+        let newest = |case: &Case| fs::read(case.path("out/case/checkpoints/step-00000004.dgs")).unwrap();
+        let (first, second) = (newest(&case), newest(&straight));
+        assert!(first == second, "the states differ");
+        assert_eq!(summary["conservation"], other["conservation"]);
+        first
+    };
+    let one = numbers(&["--set", "threads=1"]);
+    assert!(one == numbers(&["--set", "threads=2"]), "the states of one thread and of two differ");
+}
+
 #[test]
 fn a_restart_with_another_law_warns_and_names_both_values() {
     let case = Case::new(TWO_CELLS);

@@ -71,6 +71,24 @@ fn a_case_of_a_study_may_start_where_the_one_before_ended() {
     );
 }
 
+/// A uniform gas decays towards the reference state of a sponge as `exp(−σ t)`, to the order of the scheme in
+/// time.
+#[test]
+fn a_sponge_damps_at_its_rate() {
+    let case = Case::new(
+        "mesh: { generate: { shape: mixed, cells: [2, 2] }, periodic: [[xmin, xmax], [ymin, ymax]] }\n\
+         physics: { model: euler, sponge: { strength: 2, rho: 1, u: 0, v: 0, p: 1 } }\n\
+         space: { order: 2 }\n\
+         initial: { exact: { rho: 1 + 0.2*exp(-2*t), u: 0, v: 0, p: 1 + 0.3*exp(-2*t) } }\n\
+         time: { scheme: rk4, end: 1 }\n\
+         study: { time.dt: [1/20, 1/40], rate_in: time.dt }\n\
+         checks:\n  - { value: rate.l2.rho, between: [3.9, 4.1] }\n  - { value: rate.l2.p, between: [3.9, 4.1] }\n  \
+         - { value: error.l2.u, below: 1e-13 }\n",
+    );
+    let outcome = case.dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);
+}
+
 #[test]
 fn rates_may_be_measured_in_the_time_step() {
     let study = "study: { time.dt: [1/500, 1/1000, 1/2000], rate_in: time.dt }\n\

@@ -5,10 +5,11 @@ use dgsuite_physics::navier_stokes::Viscosity;
 use super::keys::MODELS;
 use super::node::Value;
 use super::problem::InputError;
+use super::quantity::VectorQuantity;
 use super::reference::{Reference, ViscosityKind, ViscositySpec};
 use super::section::Section;
 use super::source::{Located, Place};
-use super::state::{self, Formula};
+use super::state::{self, Formula, StateSpec};
 
 /// The model as written.
 #[derive(Clone, Debug)]
@@ -19,6 +20,10 @@ pub struct PhysicsSpec {
     pub reference: Option<Reference>,
     /// A source term.
     pub source: Option<SourceSpec>,
+    /// A sponge layer.
+    pub sponge: Option<SpongeSpec>,
+    /// A force per mass on a gas.
+    pub body_force: Option<VectorQuantity>,
     /// Where the model was chosen.
     pub place: Place,
 }
@@ -76,6 +81,17 @@ pub enum SourceSpec {
     Formulas(Vec<Formula>),
 }
 
+/// A sponge layer as written.
+#[derive(Clone, Debug)]
+pub struct SpongeSpec {
+    /// The damping rate, a formula in `x, y, z`.
+    pub strength: Located<String>,
+    /// The state towards which it damps; that of `initial` if there is none.
+    pub state: Option<StateSpec>,
+    /// Where the section starts.
+    pub place: Place,
+}
+
 impl Model {
     /// The word of the pipeline file.
     pub fn name(&self) -> &'static str {
@@ -111,11 +127,14 @@ impl PhysicsSpec {
             return Self::incompressible(&section, place);
         }
         let source = source(&section, "source")?;
+        let sponge = sponge(&section)?;
+        let body_force = section.quantities("body_force", ["x", "y", "z"])?;
+        let with = |model, reference| Self { model, reference, source, sponge, body_force, place };
         if model.value == "advection" {
             let velocity = section.vector("velocity")?.ok_or_else(|| {
                 section.missing("velocity", "one number for each direction, such as [1, 0]")
             })?;
-            return Ok(Self { model: Model::Advection { velocity }, reference: None, source, place });
+            return Ok(with(Model::Advection { velocity }, None));
         }
         let gamma = section.number("gamma")?;
         if let Some(gamma) = gamma.as_ref().filter(|g| g.value <= 1.0) {
@@ -125,7 +144,7 @@ impl PhysicsSpec {
         if model.value == "euler" {
             let reference = Reference::read(&section, gamma, None, None, false)?.map(|(state, _)| state);
             let gas_constant = reference.as_ref().map_or(1.0, |state| state.gas_constant());
-            return Ok(Self { model: Model::Euler { gamma, gas_constant }, reference, source, place });
+            return Ok(with(Model::Euler { gamma, gas_constant }, reference));
         }
         let prandtl = section.positive("prandtl")?.map_or(PRANDTL, |pr| pr.value);
         let given = section.positive("gas_constant")?.map(|r| r.value);
@@ -144,12 +163,7 @@ impl PhysicsSpec {
             },
         };
         let gas_constant = reference.as_ref().map_or(given.unwrap_or(1.0), |state| state.gas_constant());
-        Ok(Self {
-            model: Model::NavierStokes { gamma, prandtl, viscosity, gas_constant },
-            reference,
-            source,
-            place,
-        })
+        Ok(with(Model::NavierStokes { gamma, prandtl, viscosity, gas_constant }, reference))
     }
 
     /// Reads the section of incompressible flow.
@@ -176,7 +190,8 @@ impl PhysicsSpec {
                 Some(FlowRateSpec { direction: inner.vector("direction")?, mean: mean.value })
             }
         };
-        Ok(Self { model: Model::Incompressible { viscosity, flow_rate }, reference, source, place })
+        let model = Model::Incompressible { viscosity, flow_rate };
+        Ok(Self { model, reference, source, sponge: None, body_force: None, place })
     }
 }
 
@@ -227,4 +242,17 @@ fn source(physics: &Section<'_>, key: &str) -> Result<Option<SourceSpec>, InputE
         return Ok(Some(SourceSpec::Formulas(state::formulas(&section, &[])?)));
     }
     Ok(physics.choice(key, &[("manufactured", ())])?.map(|word| SourceSpec::Manufactured(word.place)))
+}
+
+/// Reads `sponge: { strength: σ, … }`, with a state beside the strength.
+fn sponge(physics: &Section<'_>) -> Result<Option<SpongeSpec>, InputError> {
+    let Some(section) = physics.section("sponge")? else { return Ok(None) };
+    let Some(strength) = section.node("strength") else {
+        return Err(section.missing("strength", "the damping rate, a number or a formula in x, y and z"));
+    };
+    let strength = section.constants().text(strength, &section.key("strength"))?;
+    let others = ["strength"];
+    let given = section.entries().iter().any(|e| e.key != "strength" && !matches!(e.node.value, Value::Null));
+    let state = given.then(|| StateSpec::read(&section, &others)).transpose()?;
+    Ok(Some(SpongeSpec { strength, state, place: section.place().clone() }))
 }

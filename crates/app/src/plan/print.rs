@@ -100,6 +100,10 @@ pub fn plan(
     if let Some(source) = &plan.setup.source {
         line("source", format!("{source:?}"));
     }
+    if !plan.setup.reactions.is_empty() {
+        let names: Vec<String> = plan.setup.reactions.iter().map(|term| format!("{term:?}")).collect();
+        line("sources", format!("{} of the state", names.join(" and ")));
+    }
     let space = &plan.setup;
     line(
         "space",

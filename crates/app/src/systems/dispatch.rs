@@ -3,7 +3,9 @@
 use super::cuda_engine::CudaEngine;
 use super::device::Device;
 use super::engine::{Engine, HostEngine};
-use super::hyperbolic::{BoundaryKind, Form, Law, Precision, Riemann, Setup, SourceTerm, SystemError};
+use super::hyperbolic::{
+    BoundaryKind, Form, Law, Precision, ReactionTerm, Riemann, Setup, SourceTerm, SystemError,
+};
 use super::two_point::{SplitFlux, SplitForms};
 use dgsuite_gpu::Host;
 use dgsuite_gpu::cuda::Cuda;
@@ -11,9 +13,10 @@ use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
     BoundKernels, BoundaryBinding, BoundaryKernel, BoundaryOf, BoundsOf, DiffusionKernels, Diffusive,
     DiffusiveBoundaryOf, Discretization, Equation, OpsError, PackScalar, PointKernels, Pointwise, Ranks,
-    Scheme, WithDiffusion,
+    Reacting, ReactionKernels, Scheme, WithDiffusion,
 };
 use dgsuite_physics::exact::Context;
+use dgsuite_physics::reaction::{BodyForce, Sponge};
 use dgsuite_physics::source::Manufactured;
 use dgsuite_physics::{
     Advection, Boundary, Bounded, CurvedSlipWall, Diffusion, DiffusiveBoundary, Euler, Exact, FaceMean,
@@ -73,13 +76,14 @@ pub(crate) fn engine(
 ) -> Built {
     let rest = Rest { setup, ranks, host, scheme, initial, t0 };
     macro_rules! law {
-        ($t:ty, $d:literal, $n:literal) => {
+        ($t:ty, $d:literal, $n:literal, $c:literal) => {
             match &setup.law {
                 Law::Advection { velocity } => {
                     let law = Advection {
                         velocity: std::array::from_fn(|i| velocity.get(i).copied().unwrap_or(0.0)),
                     };
-                    finish::<$t, _, _, $d, 1>(rest, law, Rusanov, None, None, &|kind| {
+                    let reactions = damping::<$t, 1, 2>(setup);
+                    finish::<$t, _, _, $d, 1>(rest, law, Rusanov, None, None, reactions, &|kind| {
                         open_boundary::<$t, _, _, $d, 1>(law, Rusanov, kind)
                     })
                 }
@@ -93,6 +97,7 @@ pub(crate) fn engine(
                                 $f,
                                 None,
                                 bounds::<$t, $d, $n>(law),
+                                on_gas::<$t, $d, $n, $c>(setup),
                                 &|kind| {
                                     gas_boundary::<$t, _, $d, $n>(
                                         law,
@@ -121,6 +126,7 @@ pub(crate) fn engine(
                                 $f,
                                 Some(diffusion),
                                 bounds::<$t, $d, $n>(viscous.gas),
+                                on_gas::<$t, $d, $n, $c>(setup),
                                 &|kind| {
                                     viscous_boundary::<$t, _, $d, $n>(
                                         *viscous,
@@ -137,11 +143,42 @@ pub(crate) fn engine(
         };
     }
     match (setup.precision, setup.mesh.dim) {
-        (Precision::Double, 2) => law!(f64, 2, 4),
-        (Precision::Double, _) => law!(f64, 3, 5),
-        (Precision::Single, 2) => law!(f32, 2, 4),
-        (Precision::Single, _) => law!(f32, 3, 5),
+        (Precision::Double, 2) => law!(f64, 2, 4, 5),
+        (Precision::Double, _) => law!(f64, 3, 5, 6),
+        (Precision::Single, 2) => law!(f32, 2, 4, 5),
+        (Precision::Single, _) => law!(f32, 3, 5, 6),
     }
+}
+
+/// The sponges of the set-up, for a law with `N` unknowns; `C = N + 1`.
+fn damping<T, const N: usize, const C: usize>(setup: &Setup) -> Vec<Box<dyn ReactionKernels<T>>>
+where
+    Reacting<Sponge, N, C>: ReactionKernels<T>,
+{
+    let kernel = |term: &ReactionTerm| -> Option<Box<dyn ReactionKernels<T>>> {
+        let ReactionTerm::Sponge(coefficients) = term else { return None };
+        let coefficients = Arc::clone(coefficients);
+        Some(Box::new(Reacting::<_, N, C> { reaction: Sponge, coefficients }))
+    };
+    setup.reactions.iter().filter_map(kernel).collect()
+}
+
+/// The sponges and the forces of the set-up, for a gas; `C = N + 1`.
+fn on_gas<T, const D: usize, const N: usize, const C: usize>(
+    setup: &Setup,
+) -> Vec<Box<dyn ReactionKernels<T>>>
+where
+    Reacting<Sponge, N, C>: ReactionKernels<T>,
+    Reacting<BodyForce, N, D>: ReactionKernels<T>,
+{
+    let force = |term: &ReactionTerm| -> Option<Box<dyn ReactionKernels<T>>> {
+        let ReactionTerm::BodyForce(coefficients) = term else { return None };
+        let coefficients = Arc::clone(coefficients);
+        Some(Box::new(Reacting::<_, N, D> { reaction: BodyForce, coefficients }))
+    };
+    let mut all = damping::<T, N, C>(setup);
+    all.extend(setup.reactions.iter().filter_map(force));
+    all
 }
 
 /// The quantities of a gas that limiters bound.
@@ -160,6 +197,7 @@ fn finish<T, L, F, const D: usize, const N: usize>(
     flux: F,
     diffusion: Option<Box<dyn DiffusionKernels<T>>>,
     bounds: Option<Box<dyn BoundKernels<T>>>,
+    reactions: Vec<Box<dyn ReactionKernels<T>>>,
     boundary: &dyn Fn(&BoundaryKind) -> Option<Box<dyn BoundaryKernel<T>>>,
 ) -> Built
 where
@@ -188,8 +226,8 @@ where
         Some(SourceTerm::Given(rates)) => Some(Arc::clone(rates)),
         Some(SourceTerm::Manufactured(exact)) => Some(manufactured(rest.setup, exact.as_ref())?),
     };
-    let equation =
-        Equation { diffusion, eta: rest.setup.eta, source, two_point, ..Equation::<T>::from(physics) };
+    let eta = rest.setup.eta;
+    let equation = Equation { diffusion, eta, source, two_point, reactions, ..Equation::<T>::from(physics) };
     if let Device::Cuda(ordinal) = *device {
         let cuda = Cuda::new(ordinal)?;
         let host = Arc::clone(rest.host);

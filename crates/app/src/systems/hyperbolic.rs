@@ -38,7 +38,7 @@ use super::dispatch;
 use super::engine::Engine;
 pub use super::error::SystemError;
 use super::ranked::Ranked;
-pub use super::setup::{BoundaryKind, Law, Precision, Riemann, Setup, SourceTerm};
+pub use super::setup::{BoundaryKind, Law, Precision, ReactionTerm, Riemann, Setup, SourceTerm};
 pub use super::solves::{Histories, SolveStatistics};
 pub use super::state::State;
 use super::state::{basis_name, basis_of};

@@ -15,7 +15,7 @@ use dgsuite_mesh::{Cutting, Mesh, Partition, Shape};
 use dgsuite_ops::{Form, Limiting, Ranks, Scheme as Space, StepMeasure, basis_size};
 use dgsuite_physics::exact::Model;
 use dgsuite_physics::navier_stokes::Viscosity;
-use dgsuite_physics::{Euler, Exact, Given, NavierStokes, Source};
+use dgsuite_physics::{Coefficients, Euler, Exact, Given, NavierStokes, Source};
 use dgsuite_timeint::Scheme;
 
 /// The law.
@@ -272,6 +272,26 @@ impl fmt::Debug for SourceTerm {
     }
 }
 
+/// A source term of the state, with the coefficients of its point formula.
+#[derive(Clone)]
+pub enum ReactionTerm {
+    /// Damping towards a reference state, [`Sponge`](dgsuite_physics::reaction::Sponge): the strength, then
+    /// the conserved state.
+    Sponge(Arc<dyn Coefficients>),
+    /// A force per mass on a gas, [`BodyForce`](dgsuite_physics::reaction::BodyForce): one component for each
+    /// direction.
+    BodyForce(Arc<dyn Coefficients>),
+}
+
+impl fmt::Debug for ReactionTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sponge(_) => "sponge",
+            Self::BodyForce(_) => "body force",
+        })
+    }
+}
+
 /// The parameters of a solver.
 #[derive(Clone, Debug)]
 pub struct Setup {
@@ -288,6 +308,8 @@ pub struct Setup {
     pub eta: Option<f64>,
     /// A source term.
     pub source: Option<SourceTerm>,
+    /// Source terms of the state.
+    pub reactions: Vec<ReactionTerm>,
     /// Polynomial degree.
     pub order: usize,
     /// Space of polynomials; default: total on simplices, tensor elsewhere.
@@ -336,6 +358,7 @@ impl Setup {
             dissipation: None,
             eta: None,
             source: None,
+            reactions: Vec::new(),
             order,
             polynomials: None,
             representation: Representation::Modal,

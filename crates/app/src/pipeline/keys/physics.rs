@@ -1,7 +1,7 @@
 //! Keys of the section `physics`.
 
 use super::Absent::{Nothing, Required, Says, Value};
-use super::Kind::{Formula, Number, Section, Vector, Words};
+use super::Kind::{Formula, List, Number, Section, Text, Vector, Words};
 use super::Range::{Above, Any, AtLeast};
 use super::{
     ADVECTION, EXPLICIT, FLUID, GAS, INCOMPRESSIBLE, Key, MODELS, NAVIER_STOKES, POISSON, SPACE_TIME, key,
@@ -168,6 +168,60 @@ pub(super) const KEYS: &[Key] = &[
         "The source of a conserved variable: `rho`, `rho_u`, `rho_v`, `rho_w`, `rho_E`, or `u`.",
     )
     .of(EXPLICIT),
+    key(
+        "physics.sponge",
+        &[Section],
+        Nothing,
+        "A layer that damps waves, `∂u/∂t + … = σ (u_ref − u)`: its strength, and beside it the reference state \
+         as in `initial`. Without one it is the state of `initial`. It must not depend on time.",
+    )
+    .of(EXPLICIT),
+    key(
+        "physics.sponge.strength",
+        &[Formula("x, y, z")],
+        Required,
+        "The damping rate σ, 0 or more, per time. It is evaluated once, at the volume points of the scheme.",
+    )
+    .of(EXPLICIT),
+    key(
+        "physics.sponge.exact",
+        &[Text, Section],
+        Nothing,
+        "The reference state is an exact solution: its name, or a section as in `initial.exact`.",
+    )
+    .of(EXPLICIT),
+    key(
+        "physics.sponge.exact.name",
+        &[Text],
+        Nothing,
+        "The name of an exact solution, whose parameters stand beside it.",
+    )
+    .of(EXPLICIT),
+    key(
+        "physics.sponge.exact.<variable>",
+        &[Formula(SPACE_TIME)],
+        Required,
+        "The formula of a primitive variable, or with `name` a parameter of that solution.",
+    )
+    .of(EXPLICIT),
+    key(
+        "physics.sponge.<variable>",
+        &[Formula(SPACE_TIME)],
+        Required,
+        "A primitive variable of the reference state (`rho`, `u`, `v`, `w`, `p`), or beside `exact` a \
+         parameter of that solution.",
+    )
+    .of(EXPLICIT),
+    key(
+        "physics.body_force",
+        &[List("one number or formula for each direction", &[Formula("x, y, z")]), Section],
+        Nothing,
+        "A force per mass g on the gas, such as gravity: it adds ρg to the momentum and ρu·g to the energy. A \
+         list, or a section with some components.",
+    )
+    .of(GAS),
+    key("physics.body_force.{x,y,z}", &[Formula("x, y, z")], Value("0"), "A component of the force.")
+        .of(GAS),
     key(
         "physics.forcing",
         &[Words(&["manufactured"]), Section],

@@ -48,6 +48,8 @@ physics:
   viscosity: { sutherland: { mu_ref: 1, t_ref: 1, s: 0.4 } }
   gas_constant: 1
   source: { rho: 0 }
+  sponge: { strength: x, rho: 1, u: 0, v: 0, p: 1 }
+  body_force: [0, -1]
 space:
   order: 2
   scheme: fr
@@ -111,6 +113,8 @@ physics:
   model: navier-stokes
   viscosity: { power: { mu_ref: 1, t_ref: 1, exponent: 1 } }
   gas_constant: 1
+  sponge: { strength: 1, exact: { rho: 1, u: 0, v: 0, p: 1 } }
+  body_force: { x: 1, y: x, z: 0 }
 space: { scheme: dg, form: split, split_flux: ranocha, riemann: rusanov, cubature: collocated, viscous: br2 }
 initial: { exact: couette, u: 1 }
 boundaries:
@@ -159,7 +163,11 @@ study: { order: [1, 2], values: [time.steps] }
 ",
     "
 mesh: { file: a.msh }
-physics: { model: euler, source: manufactured, reference: { mach: 0.1 } }
+physics:
+  model: euler
+  source: manufactured
+  reference: { mach: 0.1 }
+  sponge: { strength: 1, exact: { name: uniform, rho: 1 } }
 initial: { restart: out }
 boundaries:
   a: { type: slip-wall }
@@ -453,6 +461,7 @@ fn a_stated_default_reads_as_if_the_key_were_not_there() {
     let of_the_plan = [
         "space.vcjh",
         "physics.source.<variable>",
+        "physics.body_force.{x,y,z}",
         "physics.forcing.{u,v,w}",
         "physics.kappa",
         "physics.lambda",
