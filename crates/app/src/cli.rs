@@ -62,8 +62,8 @@ enum Command {
     /// Draw fields of finished runs (PNG, SVG): the plane, cuts and surfaces of solids
     #[command(after_help = picture::HELP)]
     Picture(Box<picture::PictureArgs>),
-    /// Draw columns of a table as curves (SVG)
-    #[command(after_help = PLOT_HELP)]
+    /// Draw columns of tables as curves (SVG, PNG)
+    #[command(after_help = plot::HELP)]
     Plot(plot::PlotArgs),
     /// Print the keys of the pipeline file with their types and defaults
     #[command(after_help = KEYS_HELP)]
@@ -103,14 +103,6 @@ struct KeysArgs {
     #[arg(long, conflicts_with = "path")]
     markdown: bool,
 }
-
-const PLOT_HELP: &str = "\
-A run draws its monitors when it ends. This command draws any columns of a table, also during a run.
-
-Examples:
-  dgsuite plot out/vortex/monitors/residual.csv --log y
-  dgsuite plot out/cylinder/monitors/forces.csv --y cd,cl -o drag.svg
-  dgsuite plot out/naca/monitors/wall-curve.csv --x x --y cp";
 
 const RUN_HELP: &str = "\
 Results go to output.directory of the file (default: out/<file name> beside the file):

@@ -552,3 +552,41 @@ fn pictures_say_what_is_missing() {
         assert!(!outcome.stderr.contains("panicked"), "{}", outcome.stderr);
     }
 }
+
+/// The exact solution of [`WAVE`], for the monitor of errors.
+const EXACT: &str = "exact: { u: sin(2*pi*(x - t))*cos(2*pi*(y - t/2)) }";
+
+#[test]
+fn tables_of_several_runs_and_reference_values_are_one_picture() {
+    let case =
+        Case::new(&format!("{WAVE}monitors: [{{ error: {{ {EXACT}, norms: [l2], every_steps: 1 }} }}]\n"));
+    for (order, folder) in [("1", "out/p1"), ("2", "out/p2")] {
+        let order = format!("space.order={order}");
+        let outcome = case.dgsuite(&["run", "case.yaml", "--quiet", "--set", &order, "--output", folder]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    }
+    let tables = ["out/p1/monitors/error.csv", "out/p2/monitors/error.csv"];
+    let header = fs::read_to_string(case.path(tables[0])).unwrap();
+    let column = header.lines().next().unwrap().split(',').next_back().unwrap();
+    fs::write(case.path("paper.csv"), "# a source\n0.02, 1e-3\n0.05, 2e-3\n0.09, 3e-3\n").unwrap();
+    let drawn =
+        |more: &[&str]| case.dgsuite(&[&["plot", tables[0], tables[1], "--y", column][..], more].concat());
+    let outcome = drawn(&["--points", "paper.csv", "-o", "e.svg"]);
+    assert_eq!((outcome.code, outcome.stdout.trim()), (0, "e.svg"), "{}", outcome.stderr);
+    let svg = fs::read_to_string(case.path("e.svg")).unwrap();
+    for name in [">p1<", ">p2<", ">paper<", ">time<"] {
+        assert!(svg.contains(name), "{name}");
+    }
+    assert_eq!(drawn(&["-o", "e.png"]).code, 0);
+    assert_eq!(&fs::read(case.path("e.png")).unwrap()[1..4], b"PNG");
+    for (args, parts) in [
+        (&["plot", "out/p1"][..], &["is a folder", "out/p1/monitors/error.csv"][..]),
+        (&["plot", tables[0], "--y", "nothing"], &["no column `nothing`", column]),
+        (&["plot", tables[0], "-o", "e.pdf"], &["e.pdf", ".svg or .png"]),
+        (&["plot", tables[0], "--points", "none.csv"], &["none.csv"]),
+    ] {
+        let outcome = case.dgsuite(args);
+        assert_eq!(outcome.code, 2, "{args:?}: {}{}", outcome.stdout, outcome.stderr);
+        assert!(parts.iter().all(|part| outcome.stderr.contains(part)), "{parts:?}: {}", outcome.stderr);
+    }
+}

@@ -13,7 +13,7 @@ pub fn columns(table: &Columns, title: &str, x: &str, ys: &[&str]) -> Chart {
     let curve = |name: &&str| {
         let points: Vec<(f64, f64)> =
             along.iter().copied().zip(table.column(name)?.iter().copied()).collect();
-        Some(Curve { name: (*name).to_owned(), marks: points.len() < MANY, points })
+        Some(Curve { name: (*name).to_owned(), marks: points.len() < MANY, points, alone: false })
     };
     let curves = ys.iter().filter_map(curve).collect();
     Chart { title: title.to_owned(), x: x.to_owned(), curves, ..Chart::default() }
@@ -28,6 +28,23 @@ pub fn of_monitor(kind: &str, table: &Columns) -> Chart {
         "error" => Chart { log_y: true, ..columns(table, kind, "time", &all) },
         "forces" => columns(table, "force coefficients", "time", &["cd", "cl", "cs", "cm"]),
         _ => columns(table, kind, "time", &all),
+    }
+}
+
+/// Charts a table of a run by the name of its file: `kind.csv`, or `kind-` and the name of a boundary or
+/// probe.
+#[must_use]
+pub fn of_table(name: &str, table: &Columns) -> Chart {
+    let kind = name.split(['-', '.', '_']).next().unwrap_or(name);
+    match table.column("s") {
+        Some(_) if name.contains("curve") => along_a_wall(table),
+        _ if table.column("iteration").is_some() => of_linear_solve(table),
+        _ if table.column("time").is_some() || table.column("step").is_some() => of_monitor(kind, table),
+        _ => {
+            let x = table.names.first().cloned().unwrap_or_default();
+            let others: Vec<&str> = table.names.iter().skip(1).map(String::as_str).collect();
+            columns(table, name, &x, &others)
+        }
     }
 }
 

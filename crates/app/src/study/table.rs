@@ -193,6 +193,7 @@ impl Table {
                 .filter_map(|row| Some((self.size(row)?, row.error("l2", &field)?)))
                 .collect(),
             marks: true,
+            alone: false,
         });
         Chart {
             title: "convergence".to_owned(),

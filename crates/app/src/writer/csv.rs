@@ -132,6 +132,42 @@ impl Columns {
         Ok(Self { names, values })
     }
 
+    /// Reads a table of another program: cells separated by commas, semicolons, tabs or spaces, lines that
+    /// begin with `#` left out, with a header or without one (the columns are then `1`, `2`, …).
+    ///
+    /// # Errors
+    /// [`WriterError::Read`].
+    pub fn read_data(path: &Path) -> Result<Self, WriterError> {
+        let text = fs::read_to_string(path)
+            .map_err(|source| WriterError::Read { path: path.to_path_buf(), source })?;
+        let split = |line: &str| -> Vec<String> {
+            match [',', ';'].into_iter().find(|c| line.contains(*c)) {
+                Some(separator) => line.split(separator).map(|cell| cell.trim().to_owned()).collect(),
+                None => line.split_whitespace().map(str::to_owned).collect(),
+            }
+        };
+        let mut rows =
+            text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).map(split);
+        let first = rows.next().unwrap_or_default();
+        let number = |cell: &String| cell.parse::<f64>().unwrap_or(f64::NAN);
+        let mut values = vec![Vec::new(); first.len()];
+        let mut push = |row: &[String]| {
+            for (k, column) in values.iter_mut().enumerate() {
+                column.push(row.get(k).map_or(f64::NAN, number));
+            }
+        };
+        let headed = first.iter().all(|cell| cell.parse::<f64>().is_err());
+        let names = match headed {
+            true => first,
+            false => {
+                push(&first);
+                (1..=first.len()).map(|k| k.to_string()).collect()
+            }
+        };
+        rows.for_each(|row| push(&row));
+        Ok(Self { names, values })
+    }
+
     /// The numbers of the column `name`.
     pub fn column(&self, name: &str) -> Option<&[f64]> {
         let k = self.names.iter().position(|n| n == name)?;
@@ -211,6 +247,24 @@ mod tests {
         assert!(table.column("c").is_some_and(|c| c[0].is_nan() && c[1] == 7.0));
         assert_eq!(table.column("d"), None);
         assert!(matches!(Columns::read(&directory.path().join("none.csv")), Err(WriterError::Read { .. })));
+    }
+
+    #[test]
+    fn tables_of_other_programs_are_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("d.txt");
+        for (text, names) in [
+            ("# Ghia\nx, y\n0, 1\n2, -3e-1\n", ["x", "y"]),
+            ("0 1\n# between\n2\t-0.3\n", ["1", "2"]),
+            ("x;y\r\n0;1\r\n2;-.3\r\n", ["x", "y"]),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let table = Columns::read_data(&path).unwrap();
+            assert_eq!(
+                (table.names, table.values),
+                (names.map(str::to_owned).to_vec(), vec![vec![0.0, 2.0], vec![1.0, -0.3]])
+            );
+        }
     }
 
     #[test]
