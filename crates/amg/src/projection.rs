@@ -1,4 +1,4 @@
-//! Initial guesses from former solutions of the same matrix: the best approximation in the energy norm.
+//! Initial guesses from former solutions of the same matrix: those with the smallest residual.
 
 use dgsuite_gpu::{GpuError, Vector};
 
@@ -7,15 +7,21 @@ use crate::LinearOperator;
 /// Stores the last solutions of `A x = b` for changing `b` and computes from them a guess for the next solve
 /// (Fischer 1998).
 ///
-/// The guess is the combination of the stored solutions that is nearest to the new one in the norm
-/// `(xᵀ A x)^½`. The solutions are stored as `X = V R` with `Vᵀ A V = 1`. When the window is full, the oldest
-/// solution is removed by rotations of V, so that V spans exactly the others.
+/// The guess is the combination of the stored solutions with the smallest residual `‖b − A x‖`, so that it is
+/// never worse than an extrapolation of them. (Fischer minimises the error in the energy norm. In a cavity
+/// that took 18.6 iterations of the pressure a step, and takes 10.9 with residuals.) Solutions at equal steps
+/// in time hardly differ, so the combination is one of backward differences `D_0 = x_n`,
+/// `D_k^n = D_{k−1}^n − D_{k−1}^{n−1}`, whose products with A are the differences of `A x`. Differences that
+/// add nothing but rounding are left out.
+///
+/// The guess depends on nothing but the last solutions: a window to which the
+/// [`solutions`](Self::solutions) of another are added again gives the same bits.
 ///
 /// ```
 /// use dgsuite_amg::{Backend, Host, Identity, Pcg, Projection, Reference, Stop, Vector, gallery};
 /// let host = Host::new(1)?;
 /// let a = gallery::poisson_2d(30, 30, 1.0)?;
-/// let mut guesses = Projection::new(8);
+/// let mut guesses = Projection::new(4);
 /// let mut b = host.upload(&vec![1.0; a.n_rows()])?;
 /// let (mut x, mut pcg) = (b.zeros_like()?, Pcg::new(&b)?);
 /// for step in 0..3 {
@@ -30,55 +36,71 @@ use crate::LinearOperator;
 /// ```
 pub struct Projection<V: Vector> {
     window: usize,
-    /// Directions, orthonormal in the inner product of A, and their products with A.
-    basis: Vec<(V, V)>,
-    /// Column j: coefficients of solution j, oldest first, in the first j + 1 directions.
-    columns: Vec<Vec<f64>>,
+    /// Solutions, the oldest first.
+    solutions: Vec<V>,
+    /// Differences of the latest solution, and their products with A.
+    differences: Vec<(V, V)>,
 }
 
-/// A solution adds nothing if its energy outside of the span of the others is less than this fraction of its
-/// own.
-const NOTHING_NEW: f64 = 1e-24;
+/// A difference is left out if the square of its product outside of the span of those before is less than
+/// this fraction of the whole.
+const NOTHING_NEW: f64 = 1e-12;
 
 impl<V: Vector> Projection<V> {
     /// Stores up to `window` solutions; with 0 it stores none, and guesses are zero.
     pub fn new(window: usize) -> Self {
-        Self { window, basis: Vec::new(), columns: Vec::new() }
+        Self { window, solutions: Vec::new(), differences: Vec::new() }
     }
 
     /// Number of stored solutions.
     pub fn len(&self) -> usize {
-        self.basis.len()
+        self.solutions.len()
     }
 
     /// Whether no solution is stored.
     pub fn is_empty(&self) -> bool {
-        self.basis.is_empty()
+        self.solutions.is_empty()
+    }
+
+    /// The stored solutions, the oldest first.
+    pub fn solutions(&self) -> &[V] {
+        &self.solutions
+    }
+
+    /// Number of vectors for a full window of `window` solutions.
+    pub const fn vectors(window: usize) -> usize {
+        3 * window
     }
 
     /// Removes all solutions; call it when the matrix changes.
     pub fn clear(&mut self) {
-        self.basis.clear();
-        self.columns.clear();
+        self.solutions.clear();
+        self.differences.clear();
     }
 
-    /// `x ← Σ_k (v_kᵀ b) v_k`.
+    /// `x ← Σ_k c_k D_k` with `Σ_l (A D_k)ᵀ(A D_l) c_l = (A D_k)ᵀ b`. Waits once on asynchronous machines.
     ///
     /// # Panics
     /// If a length does not fit.
     #[track_caller]
     pub fn guess(&self, b: &V, x: &mut V) {
-        x.fill(0.0);
-        for (v, _) in &self.basis {
-            x.axpby(v.dot(b), v, 1.0);
+        let n = self.differences.len();
+        let mut pairs: Vec<(&V, &V)> = self.differences.iter().map(|(_, product)| (product, b)).collect();
+        for (k, (_, product)) in self.differences.iter().enumerate() {
+            pairs.extend(self.differences[..=k].iter().map(|(_, other)| (product, other)));
         }
+        let sums = V::dots(&pairs);
+        let (right, lower) = sums.split_at(n);
+        let factors = combination(right, lower);
+        let terms: Vec<(f64, &V)> =
+            factors.into_iter().zip(self.differences.iter().map(|(d, _)| d)).collect();
+        x.lincomb(0.0, &terms);
     }
 
-    /// Adds a solution, with one product with A, and removes the oldest if the window is full. A solution
-    /// that is a combination of the stored ones changes nothing.
+    /// Adds a solution, with one product with A, and removes the oldest if the window is full.
     ///
     /// # Errors
-    /// [`GpuError::OutOfMemory`] if two more vectors do not fit.
+    /// [`GpuError::OutOfMemory`] if three more vectors do not fit; the window is then empty.
     ///
     /// # Panics
     /// If a length does not fit.
@@ -87,60 +109,79 @@ impl<V: Vector> Projection<V> {
         if self.window == 0 {
             return Ok(());
         }
-        let (mut v, mut av) = (x.zeros_like()?, x.zeros_like()?);
-        v.copy_from(x);
-        let mut column = vec![0.0; self.basis.len()];
-        // Orthogonalising twice is enough (Giraud, Langou, Rozložník and van den Eshof 2005).
-        for _ in 0..2 {
-            for ((w, aw), coefficient) in self.basis.iter().zip(&mut column) {
-                let share = aw.dot(&v);
-                v.axpby(-share, w, 1.0);
-                *coefficient += share;
-            }
+        if self.solutions.len() < self.window {
+            let (solution, last, product) = match self.room(x) {
+                Ok(room) => room,
+                Err(full) => {
+                    self.clear();
+                    return Err(full);
+                }
+            };
+            self.solutions.push(solution);
+            self.differences.push((last, product));
+        } else {
+            self.solutions.rotate_left(1);
         }
-        a.apply(&v, &mut av);
-        let (energy, known) = (v.dot(&av), column.iter().map(|c| c * c).sum::<f64>());
-        if !energy.is_finite() || energy <= NOTHING_NEW * known || energy <= 0.0 {
-            return Ok(());
+        if let Some(latest) = self.solutions.last_mut() {
+            latest.copy_from(x);
         }
-        let size = energy.sqrt();
-        let (raw, raw_product) = (v, av);
-        let (mut v, mut av) = (raw.zeros_like()?, raw.zeros_like()?);
-        v.axpby(1.0 / size, &raw, 0.0);
-        av.axpby(1.0 / size, &raw_product, 0.0);
-        column.push(size);
-        self.basis.push((v, av));
-        self.columns.push(column);
-        if self.basis.len() > self.window {
-            self.forget_oldest(raw);
+        // The last difference is not needed any more, or new; it becomes the first.
+        self.differences.rotate_right(1);
+        let Some(((newest, product), older)) = self.differences.split_first_mut() else { return Ok(()) };
+        newest.copy_from(x);
+        a.apply(newest, product);
+        // Each place holds a difference of the solution before: it moves on by one order.
+        let (mut lower, mut product) = (&*newest, &*product);
+        for (d, ad) in older {
+            d.axpby(1.0, lower, -1.0);
+            ad.axpby(1.0, product, -1.0);
+            (lower, product) = (d, ad);
         }
         Ok(())
     }
 
-    /// Removes the first solution. Without its column R has one entry below the diagonal in each column;
-    /// rotations of neighbouring directions eliminate it. `spare` is work space.
-    fn forget_oldest(&mut self, mut spare: V) {
-        self.columns.remove(0);
-        for k in 0..self.columns.len() {
-            let (above, below) = (self.columns[k][k], self.columns[k][k + 1]);
-            let size = above.hypot(below);
-            let (c, s) = (above / size, below / size);
-            for column in &mut self.columns[k..] {
-                let (p, q) = (column[k], column[k + 1]);
-                (column[k], column[k + 1]) = (c * p + s * q, c * q - s * p);
-            }
-            self.columns[k].truncate(k + 1);
-            let (head, tail) = self.basis.split_at_mut(k + 1);
-            if let (Some(first), Some(second)) = (head.last_mut(), tail.first_mut()) {
-                for (p, q) in [(&mut first.0, &mut second.0), (&mut first.1, &mut second.1)] {
-                    spare.copy_from(p);
-                    p.axpby(s, q, c);
-                    q.axpby(-s, &spare, c);
+    fn room(&self, x: &V) -> Result<(V, V, V), GpuError> {
+        Ok((x.zeros_like()?, x.zeros_like()?, x.zeros_like()?))
+    }
+}
+
+/// The solution of the equations with the right-hand side `right` and the rows of the lower triangle `lower`,
+/// by Cholesky's method on the matrix scaled to a diagonal of 1; the factors of rows that add nothing are 0.
+fn combination(right: &[f64], lower: &[f64]) -> Vec<f64> {
+    let n = right.len();
+    let entry = |i: usize, j: usize| lower[i * (i + 1) / 2 + j];
+    let mut scale = vec![0.0; n];
+    let mut rows: Vec<Vec<f64>> = Vec::with_capacity(n);
+    let mut y = vec![0.0; n];
+    for i in 0..n {
+        let energy = entry(i, i);
+        let mut row = vec![0.0; i + 1];
+        if energy.is_finite() && energy > 0.0 {
+            scale[i] = 1.0 / energy.sqrt();
+            for j in 0..i {
+                let known: f64 = row[..j].iter().zip(&rows[j]).map(|(a, b)| a * b).sum();
+                let pivot = rows[j][j];
+                if pivot > 0.0 {
+                    row[j] = (entry(i, j) * scale[i] * scale[j] - known) / pivot;
                 }
             }
+            let rest = 1.0 - row[..i].iter().map(|a| a * a).sum::<f64>();
+            if rest > NOTHING_NEW {
+                row[i] = rest.sqrt();
+                let known: f64 = row[..i].iter().zip(&y).map(|(a, y)| a * y).sum();
+                y[i] = (right[i] * scale[i] - known) / row[i];
+            } else {
+                row.fill(0.0);
+            }
         }
-        self.basis.pop();
+        rows.push(row);
     }
+    let mut c = vec![0.0; n];
+    for i in (0..n).rev().filter(|&i| rows[i][i] > 0.0) {
+        let known: f64 = (i + 1..n).map(|k| rows[k][i] * c[k]).sum();
+        c[i] = (y[i] - known) / rows[i][i];
+    }
+    c.iter().zip(&scale).map(|(c, scale)| c * scale).collect()
 }
 
 #[cfg(test)]
@@ -163,20 +204,22 @@ mod tests {
         guess.norm2() / x.norm2()
     }
 
-    /// Solutions quadratic in time: any three span all of them, also after many rotations.
+    /// Solutions quadratic in time: any three span all of them, also after many steps, and however small.
     #[test]
     fn a_window_of_three_follows_a_parabola_for_ever() {
         let host = Host::new(1).unwrap();
         let a = gallery::poisson_2d(20, 15, 0.5).unwrap();
         let at = |t: f64| vector(&host, |i| (0.1 * i).sin() + t * (0.07 * i).cos() + t * t * (0.9 * i).sin());
-        let mut guesses = Projection::new(3);
-        for step in 0..40 {
-            let x = at(0.1 * f64::from(step));
-            let miss = miss(&a, &guesses, &x);
-            assert!(if step < 3 { miss > 1e-6 } else { miss < 1e-8 }, "step {step}: {miss}");
-            guesses.keep(&a, &x).unwrap();
+        for dt in [0.1, 1e-3] {
+            let mut guesses = Projection::new(3);
+            for step in 0..40 {
+                let x = at(dt * f64::from(step));
+                let miss = miss(&a, &guesses, &x);
+                assert!(if step < 3 { miss > 1e-6 * dt } else { miss < 1e-8 }, "step {step} of {dt}: {miss}");
+                guesses.keep(&a, &x).unwrap();
+            }
+            assert!(guesses.len() == 3);
         }
-        assert!(guesses.len() <= 3);
     }
 
     #[test]
@@ -187,14 +230,35 @@ mod tests {
         let mut guesses = Projection::new(4);
         for k in 1..=9 {
             guesses.keep(&a, &wave(k)).unwrap();
-            guesses.keep(&a, &wave(k)).unwrap(); // adds nothing
         }
         assert_eq!(guesses.len(), 4);
         for k in 1..=9 {
             let miss = miss(&a, &guesses, &wave(k));
             assert!(if k > 5 { miss < 1e-10 } else { miss > 0.3 }, "{k}: {miss}");
         }
+        // The same solutions in another window give the same bits.
+        let mut again = Projection::new(4);
+        guesses.solutions().iter().for_each(|x| again.keep(&a, x).unwrap());
+        let (b, mut x, mut y) = (wave(17), wave(1), wave(1));
+        guesses.guess(&b, &mut x);
+        again.guess(&b, &mut y);
+        assert!(x.iter().zip(y.iter()).all(|(x, y)| x.to_bits() == y.to_bits()));
         guesses.clear();
         assert!(guesses.is_empty() && miss(&a, &guesses, &wave(9)) == 1.0);
+    }
+
+    /// A solution that does not change, and one that is zero.
+    #[test]
+    fn solutions_that_add_nothing_do_no_harm() {
+        let host = Host::new(1).unwrap();
+        let a = gallery::poisson_2d(20, 15, 1.0).unwrap();
+        let (x, zero) = (vector(&host, f64::sin), vector(&host, |_| 0.0));
+        let mut guesses = Projection::new(3);
+        guesses.keep(&a, &zero).unwrap();
+        assert_eq!(miss(&a, &guesses, &x), 1.0);
+        for _ in 0..5 {
+            guesses.keep(&a, &x).unwrap();
+            assert!(miss(&a, &guesses, &x) < 1e-12);
+        }
     }
 }

@@ -64,6 +64,11 @@ pub trait Vector: Sized + Send {
         [self.dot(x), self.dot(y)]
     }
 
+    /// `Σ_i x_i y_i` of each pair, with a single wait on asynchronous machines.
+    fn dots(pairs: &[(&Self, &Self)]) -> Vec<f64> {
+        pairs.iter().map(|(x, y)| x.dot(y)).collect()
+    }
+
     /// `self ← self + a x`, and `Σ_i self_i²` of the result.
     fn add_and_square(&mut self, a: f64, x: &Self) -> f64 {
         self.axpby(a, x, 1.0);

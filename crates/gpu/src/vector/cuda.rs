@@ -13,8 +13,8 @@ const REDUCE: (u32, usize) = (256, super::reduce::LEAF);
 /// Threads that combine the results of blocks, at most the square of this number of results (`JOINED` of
 /// reduce.cu).
 const JOINED: u32 = 1024;
-/// Largest number of reductions with a common wait.
-const TOGETHER: usize = 2;
+/// Largest number of reductions with a common wait, and of those of one launch.
+const TOGETHER: usize = 16;
 /// Largest number of terms of one launch of `lincomb`.
 const TERMS: usize = 8;
 
@@ -42,6 +42,14 @@ struct Terms {
     n: u32,
 }
 
+/// The pairs of one launch, with the layout of reduce.cu.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Pairs {
+    x: [u64; TOGETHER],
+    y: [u64; TOGETHER],
+}
+
 /// Compiled kernels of one number type and the memory of reductions.
 pub(crate) struct Kernels {
     fill: Function,
@@ -50,6 +58,7 @@ pub(crate) struct Kernels {
     lincomb: Function,
     step_and_turn: Function,
     dot: [Function; 2],
+    dots: [Function; 2],
     dot_two: [Function; 2],
     add_and_square: [Function; 2],
     sum: [Function; 2],
@@ -64,6 +73,8 @@ struct Work {
     args: Args,
     /// One result for each block; a compensated sum has two numbers.
     partial: DeviceBuffer<[f64; 2]>,
+    /// Those of several sums at a time, which are never recorded.
+    of_pairs: DeviceBuffer<f64>,
     result: DeviceBuffer<f64>,
     shown: PinnedBuffer<f64>,
 }
@@ -80,6 +91,7 @@ impl Kernels {
             lincomb: update.function("lincomb")?,
             step_and_turn: update.function("step_and_turn")?,
             dot: pair("dot_blocks", "dot_join")?,
+            dots: pair("dots_blocks", "dot_join")?,
             dot_two: pair("dot_two_blocks", "dot_join")?,
             add_and_square: pair("add_and_square_blocks", "dot_join")?,
             sum: pair("sum_blocks", "sum_join")?,
@@ -87,6 +99,7 @@ impl Kernels {
             work: Mutex::new(Work {
                 args: Args::new(),
                 partial: DeviceBuffer::zeros(cuda, "partial sums", 64)?,
+                of_pairs: DeviceBuffer::zeros(cuda, "partial sums", 0)?,
                 result: DeviceBuffer::zeros(cuda, "sums", TOGETHER)?,
                 shown: PinnedBuffer::zeros(cuda, TOGETHER)?,
             }),
@@ -258,19 +271,57 @@ impl<T: Scalar> CudaVector<T> {
     ) -> [f64; N] {
         const { assert!(N <= TOGETHER, "there is room for so many results") };
         let mut work = self.kernels.work();
-        let run = || {
-            let place = work.result.ptr_at(0);
-            self.reduce_with(&mut work, kernels, N as u32, place, arguments)?;
-            let Work { result, shown, .. } = &mut *work;
+        let place = work.result.ptr_at(0);
+        let reduced = self.reduce_with(&mut work, kernels, N as u32, place, arguments);
+        self.shown(&mut work, reduced)
+    }
+
+    /// The first `N` results, after a wait; NaN if the work failed.
+    fn shown<const N: usize>(&self, work: &mut Work, reduced: Result<(), GpuError>) -> [f64; N] {
+        let Work { result, shown, .. } = work;
+        let wait = || {
+            reduced?;
             // SAFETY: the next line waits for the copy.
             unsafe { result.download_async(0, shown, self.cuda.stream())? };
-            self.cuda.stream().synchronize()?;
-            Ok(std::array::from_fn(|k| shown[k]))
+            self.cuda.stream().synchronize()
         };
-        run().unwrap_or_else(|error| {
-            self.cuda.note(Err(error));
-            [f64::NAN; N]
-        })
+        let waited = wait();
+        let failed = waited.is_err();
+        self.cuda.note(waited);
+        if failed { [f64::NAN; N] } else { std::array::from_fn(|k| shown[k]) }
+    }
+
+    /// The sums of up to [`TOGETHER`] pairs.
+    fn some_dots(&self, some: &[(&Self, &Self)]) -> [f64; TOGETHER] {
+        let mut pairs = Pairs { x: [0; TOGETHER], y: [0; TOGETHER] };
+        for (k, (x, y)) in some.iter().enumerate() {
+            (pairs.x[k], pairs.y[k]) = (x.data.ptr(), y.data.ptr());
+        }
+        let mut work = self.kernels.work();
+        let blocks = self.data.len().div_ceil(REDUCE.1).max(1);
+        let reduced = self.launch_dots(&mut work, pairs, blocks, some.len());
+        self.shown(&mut work, reduced)
+    }
+
+    /// The launches of the sums of `n` pairs, whose results follow each other.
+    fn launch_dots(&self, work: &mut Work, pairs: Pairs, blocks: usize, n: usize) -> Result<(), GpuError> {
+        if blocks * n > work.of_pairs.len() {
+            work.of_pairs =
+                DeviceBuffer::zeros(&self.cuda, "partial sums", (blocks * n).next_power_of_two())?;
+        }
+        let place = work.result.ptr_at(0);
+        let Work { args, of_pairs, .. } = work;
+        args.clear();
+        args.value(pairs).buffer(of_pairs).value(self.data.len() as u64);
+        let mut config = LaunchConfig::new(blocks as u32, REDUCE.0);
+        config.grid[1] = n as u32;
+        // SAFETY: the arguments match the kernel; all vectors have this length, and there is room for a
+        // number of each block and pair.
+        unsafe { self.cuda.launch(&self.kernels.dots[0], config, args)? };
+        args.clear();
+        args.buffer(of_pairs).value(blocks as u32).pointer(place);
+        // SAFETY: as above; there is room for the results.
+        unsafe { self.cuda.launch(&self.kernels.dots[1], LaunchConfig::new(n as u32, JOINED), args) }
     }
 
     /// One launch over all entries; `arguments` precede the number of entries.
@@ -366,6 +417,17 @@ impl<T: Scalar> Vector for CudaVector<T> {
         self.all_reduced(&self.kernels.dot_two, |args| {
             args.buffer(&self.data).buffer(&x.data).buffer(&y.data);
         })
+    }
+
+    #[track_caller]
+    fn dots(pairs: &[(&Self, &Self)]) -> Vec<f64> {
+        let mut sums = Vec::with_capacity(pairs.len());
+        for some in pairs.chunks(TOGETHER) {
+            let (first, _) = some[0];
+            some.iter().flat_map(|(x, y)| [x, y]).for_each(|x| first.same_length(x));
+            sums.extend_from_slice(&first.some_dots(some)[..some.len()]);
+        }
+        sums
     }
 
     #[track_caller]

@@ -8,6 +8,22 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         [](double lane, double entry) { return lane + entry; });
 }
 
+// Vectors of several sums.
+struct Pairs {
+    const real* x[16];
+    const real* y[16];
+};
+
+// The sums of x y for each pair, a row of blocks a pair.
+extern "C" __global__ void __launch_bounds__(THREADS) dots_blocks(Pairs pairs, double* partial, unsigned long long n) {
+    const real* const x = pairs.x[blockIdx.y];
+    const real* const y = pairs.y[blockIdx.y];
+    leaf<Dot>(
+        0.0, partial + (unsigned long long)blockIdx.y * gridDim.x, n,
+        [&](unsigned long long i) { return double(x[i]) * double(y[i]); },
+        [](double lane, double entry) { return lane + entry; });
+}
+
 // The sums of x y and x z; the results of the second follow those of all blocks of the first.
 extern "C" __global__ void __launch_bounds__(THREADS)
     dot_two_blocks(const real* __restrict__ x, const real* __restrict__ y, const real* __restrict__ z, double* partial,

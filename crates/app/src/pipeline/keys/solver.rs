@@ -119,7 +119,8 @@ pub(super) const VELOCITY: &[Key] = &[
         "solver.velocity.tolerance",
         &[Number(Below(Low::From(1e-15), 1.0))],
         Value("1e-8"),
-        "The residual at which the solver stops, relative to the right-hand side; of the penalties too.",
+        "The residual at which the solver stops, relative to the right-hand side; that of the penalties also stops at a \
+         thousandth of its first residual.",
     )
     .of(INCOMPRESSIBLE),
     key(

@@ -76,7 +76,7 @@ impl DeviceMachine {
             .into_iter()
             .map(|pass| {
                 let laws::Posed { equation, boundaries } = laws::posed(pass, setup, law)?;
-                let scheme = laws::scheme(pass, setup.order);
+                let scheme = laws::scheme(pass, setup.order, &setup.mesh);
                 let (mesh, host) = (Arc::clone(&setup.mesh), Arc::clone(host));
                 let d = CudaDiscretization::new(mesh, &scheme, equation, boundaries, host, &cuda)?;
                 let n = d.len();
@@ -232,6 +232,10 @@ impl Machine for DeviceMachine {
                 lower.solve((b, &self.work), x, solve)
             }
         }
+    }
+
+    fn apply_pressure(&self, x: &V, y: &mut V) {
+        LinearOperator::apply(&self.pressure, x, y);
     }
 
     fn pressure_of_load(&mut self, b: &V, p: &mut V) {

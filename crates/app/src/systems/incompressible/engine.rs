@@ -77,7 +77,7 @@ fn build<M: Machine + 'static>(
     let dim = setup.mesh.dim;
     let sipdg = &Arc::clone(&machine.elliptics().nodes);
     let laws::Posed { equation, boundaries } = laws::state(setup, law)?;
-    let scheme = laws::scheme(Pass::Coupling, setup.order);
+    let scheme = laws::scheme(Pass::Coupling, setup.order, &setup.mesh);
     let fields =
         Discretization::new(Arc::clone(&setup.mesh), &scheme, equation, boundaries, Arc::clone(host))?;
     let places = elliptic_places(&fields, sipdg)?;

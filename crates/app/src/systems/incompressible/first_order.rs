@@ -55,6 +55,6 @@ impl FirstOrder {
         };
         let law = Incompressible::new(1e-2);
         let setup = Setup::new(Arc::clone(mesh), Law::Incompressible(law.clone()), order);
-        Ok((laws::scheme(pass, order), laws::posed(pass, &setup, &law)?.equation))
+        Ok((laws::scheme(pass, order, mesh), laws::posed(pass, &setup, &law)?.equation))
     }
 }

@@ -19,7 +19,7 @@ use self::rate::Rate;
 use super::boundary::Boundaries;
 use super::components::Components;
 use super::forcing::Forcing;
-use super::machine::{Machine, Pass};
+use super::machine::{Machine, OfPressure, Pass};
 use super::penalty::PenaltyStep;
 use super::setup::{Incompressible, PressureOrder, Splitting, VelocityOptions};
 use super::subcycles::Subcycles;
@@ -27,7 +27,7 @@ use super::velocity::VelocitySolver;
 use crate::systems::SystemError;
 use crate::systems::elliptic::SolverOptions;
 use crate::systems::solves::{Histories, Iterations, LinearSystem, SolveStatistics};
-use dgsuite_amg::{Reference, Stop};
+use dgsuite_amg::{Projection, Reference, Stop};
 use dgsuite_gpu::{GpuError, Vector};
 use dgsuite_ops::{OpsError, StepMeasure};
 use dgsuite_timeint::{Multistep, Weights};
@@ -42,6 +42,9 @@ const ROUNDING: f64 = 1e-13;
 /// Number of projections of the initial velocity. The product of divergence and gradient is not the operator
 /// of the pressure, so that one leaves a part of the divergence.
 const PROJECTIONS: usize = 2;
+
+/// Number of former pressures from which the guess of the next is combined.
+const FORMER: usize = 4;
 
 /// The factor on the velocity's tolerance before a pressure correction, and the smallest tolerance.
 const FOR_PRESSURE: f64 = 1e-4;
@@ -67,6 +70,8 @@ pub(super) struct Flow<M: Machine> {
     n: Vec<Components<M::V>>,
     p: Vec<M::V>,
     work: Work<M::V>,
+    /// Former solutions of the pressure's problem, if the pressure has the order of the velocity.
+    guesses: Option<Projection<M::V>>,
     /// The mean of the pressure, if the problem leaves it open.
     constants: Option<Mean<M::V>>,
     pub(super) statistics: SolveStatistics,
@@ -124,7 +129,9 @@ impl<M: Machine> Flow<M> {
         let subcycles = law.subcycles.map(|of| Subcycles::new(of, space, &initial)).transpose()?;
         let velocity = VelocitySolver::new(&machine, &initial, law.viscosity)?;
         let dim = initial.0.len();
+        let equal = law.pressure_order == PressureOrder::Equal;
         Ok(Self {
+            guesses: equal.then(|| Projection::new(FORMER)),
             constants: constants.transpose()?,
             velocity,
             statistics: SolveStatistics {
@@ -275,6 +282,19 @@ impl<M: Machine> Flow<M> {
         }
     }
 
+    /// Solves the pressure's problem of a step with the load in `work.load`, from former pressures, or the
+    /// guess in `work.phi`.
+    fn solve_next_pressure(&mut self, s: f64) -> Result<(), SystemError> {
+        if let Some(guesses) = self.guesses.as_ref().filter(|guesses| !guesses.is_empty()) {
+            guesses.guess(&self.work.load, &mut self.work.phi);
+        }
+        self.solve_pressure(s)?;
+        if let Some(guesses) = &mut self.guesses {
+            guesses.keep(&OfPressure(&self.machine), &self.work.phi)?;
+        }
+        Ok(())
+    }
+
     /// Solves the pressure's problem with the load in `work.load`, from the guess in `work.phi`.
     fn solve_pressure(&mut self, s: f64) -> Result<(), SystemError> {
         let Work { hat, load, phi, divergence, .. } = &mut self.work;
@@ -324,7 +344,7 @@ impl<M: Machine> Flow<M> {
         self.load_of_divergence(end, s)?;
         self.boundaries.add_to_pressure(&mut self.work.load, s, Some(&self.work.star));
         self.extrapolate_pressure(&low.beta);
-        self.solve_pressure(s)?;
+        self.solve_next_pressure(s)?;
         self.gradient(end)?;
         self.work.b.fill(0.0);
         let open = self.boundaries.add_pressure(&mut self.work.b);
@@ -383,7 +403,7 @@ impl<M: Machine> Flow<M> {
         }
         self.boundaries.add_change_to_pressure(&mut self.work.load);
         self.work.phi.fill(0.0);
-        self.solve_pressure(s)?;
+        self.solve_next_pressure(s)?;
         self.gradient(end)?;
         self.work.b.fill(0.0);
         let open = self.boundaries.add_change(&mut self.work.b);
@@ -429,8 +449,16 @@ impl<M: Machine> Flow<M> {
         Ok(())
     }
 
+    /// Removes the former pressures.
+    fn forget(&mut self) {
+        if let Some(guesses) = &mut self.guesses {
+            guesses.clear();
+        }
+    }
+
     /// The past fields: for each past time velocity components, convective terms and the pressure. A pressure
-    /// of lower order is the last field, since a state alone does not show that it has one.
+    /// of lower order is the last field, since a state alone does not show that it has one; otherwise the
+    /// former pressures of guesses follow, the oldest first.
     pub(super) fn histories(&self) -> Result<Histories, GpuError> {
         let mut fields = Vec::new();
         for i in 1..self.u.len() {
@@ -440,6 +468,9 @@ impl<M: Machine> Flow<M> {
         }
         if self.law.pressure_order == PressureOrder::Lower {
             fields.push(self.machine.download(&self.p[0])?);
+        }
+        for p in self.guesses.iter().flat_map(Projection::solutions) {
+            fields.push(self.machine.download(p)?);
         }
         Ok(Histories { steps: self.steps.sizes().to_vec(), fields })
     }
@@ -467,6 +498,7 @@ impl<M: Machine> Flow<M> {
         }
         self.steps = start_of(&self.law);
         self.stable = None;
+        self.forget();
     }
 
     /// Continues with past fields.
@@ -474,13 +506,21 @@ impl<M: Machine> Flow<M> {
         let dim = self.work.hat.0.len();
         let of_time = 2 * dim + 1;
         let lower = usize::from(self.law.pressure_order == PressureOrder::Lower);
-        if of.fields.len() != of_time * (self.u.len() - 1) + lower {
+        let of_past = of_time * (self.u.len() - 1);
+        let former = of.fields.len().checked_sub(of_past + lower);
+        if former.is_none_or(|former| former > if self.guesses.is_some() { FORMER } else { 0 }) {
             return Ok(None);
         }
         if let Some(p) = of.fields.last().filter(|_| lower > 0) {
             self.p[0] = self.machine.upload(p)?;
         }
-        for (i, fields) in of.fields.chunks_exact(of_time).enumerate() {
+        self.forget();
+        if let Some(guesses) = &mut self.guesses {
+            for p in &of.fields[of_past..] {
+                guesses.keep(&OfPressure(&self.machine), &self.machine.upload(p)?)?;
+            }
+        }
+        for (i, fields) in of.fields[..of_past].chunks_exact(of_time).enumerate() {
             for d in 0..dim {
                 self.u[i + 1].0[d] = self.machine.upload(&fields[d])?;
                 self.n[i + 1].0[d] = self.machine.upload(&fields[dim + d])?;
@@ -537,7 +577,8 @@ impl<M: Machine> Flow<M> {
     pub(super) fn vector_bytes(&self) -> usize {
         let dim = self.work.hat.0.len();
         let len = self.work.load.len();
-        8 * len * (self.u.len() * (2 * dim + 1) + 4 * dim + 3 + 4 * dim + 4)
+        let guesses = if self.guesses.is_some() { Projection::<M::V>::vectors(FORMER) } else { 0 };
+        8 * len * (self.u.len() * (2 * dim + 1) + 4 * dim + 3 + 4 * dim + 4 + guesses)
     }
 }
 

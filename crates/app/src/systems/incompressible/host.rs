@@ -11,7 +11,7 @@ use crate::systems::elliptic::bridge::{BetweenOrders, InverseMass, Operator};
 use crate::systems::elliptic::preconditioner::{self, Built};
 use crate::systems::elliptic::watched::Apply;
 use crate::systems::setup::{BoundaryKind, Setup};
-use dgsuite_amg::{Pcg, Preconditioner, Solution, SolveError, Stop};
+use dgsuite_amg::{LinearOperator, Pcg, Preconditioner, Solution, SolveError, Stop};
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
 use dgsuite_ops::elliptic::{PTransfer, Sipdg, SipdgOptions, Triplet};
 use dgsuite_ops::{Discretization, OpsError, StepMeasure, elliptic_places};
@@ -190,7 +190,7 @@ impl HostMachine {
             .into_iter()
             .map(|pass| {
                 let laws::Posed { equation, boundaries } = laws::posed(pass, setup, law)?;
-                let scheme = laws::scheme(pass, setup.order);
+                let scheme = laws::scheme(pass, setup.order, &setup.mesh);
                 let mesh = Arc::clone(&setup.mesh);
                 let d = Discretization::new(mesh, &scheme, equation, boundaries, Arc::clone(host))?;
                 Ok(FirstOrder::new(d, &elliptics.nodes)?)
@@ -338,6 +338,10 @@ impl Machine for HostMachine {
                 lower.solve((b, &self.work), x, solve)
             }
         })
+    }
+
+    fn apply_pressure(&self, x: &V, y: &mut V) {
+        LinearOperator::apply(&self.pressure, x, y);
     }
 
     fn pressure_of_load(&mut self, b: &V, p: &mut V) {

@@ -5,7 +5,8 @@ use super::machine::Pass;
 use super::setup::Incompressible;
 use crate::systems::SystemError;
 use crate::systems::setup::{BoundaryKind, Setup};
-use dgsuite_basis::Cubature;
+use dgsuite_basis::{Cubature, Shape};
+use dgsuite_mesh::Mesh;
 use dgsuite_ops::{BoundaryBinding, BoundaryKernel, BoundaryOf, Equation, Pointwise, Scheme};
 use dgsuite_physics::exact::FirstFields;
 use dgsuite_physics::incompressible::{ElementwiseFlux, Incompressible as Law};
@@ -22,19 +23,27 @@ pub(super) struct Posed {
     pub(super) boundaries: Vec<BoundaryBinding<f64>>,
 }
 
+/// Gauss points along a line of a hexahedron for which a GPU has a thread a point: ten cubed are 1000.
+const MOST_POINTS: usize = 10;
+
 /// The space of an operator: the nodes of the elliptic operator, with a cubature that integrates it exactly
-/// on affine elements, but for convection at even orders on tensor shapes. Degree 3p − 1 is exact on
-/// simplices, where a derivative lowers the degree of the test function. On tensor shapes it does so in one
-/// direction only; the rule is exact there at odd p, whose Gauss points have degree 3p, and one degree short
-/// at even p.
-pub(super) fn scheme(pass: Pass, order: usize) -> Scheme {
+/// on affine elements. Degree 3p − 1 is exact on simplices, where a derivative lowers the degree of the test
+/// function. On other shapes it does so in one direction only, and the rule of degree 3p has the same points
+/// along a line in the volume and on faces, for which GPUs have fast kernels. On hexahedra of order 7 and 8
+/// ten points a line must do, degree 19.
+pub(super) fn scheme(pass: Pass, order: usize, mesh: &Mesh) -> Scheme {
     let own = Scheme::on_elliptic_nodes(order);
+    let has = |shape| mesh.sets.iter().any(|set| set.shape == shape);
+    let simplices = mesh.sets.iter().all(|set| matches!(set.shape, Shape::Triangle | Shape::Tetrahedron));
+    let face = match 2 * MOST_POINTS - 1 {
+        most if has(Shape::Hexahedron) && order < MOST_POINTS - 1 => (3 * order).min(most),
+        _ => 3 * order,
+    };
+    let volume = if simplices { (3 * order - 1).max(2 * order) } else { face };
     match pass {
-        Pass::Convection | Pass::Transport => Scheme {
-            volume: Some(Cubature::Degree((3 * order - 1).max(2 * order))),
-            face: Some(Cubature::Degree(3 * order)),
-            ..own
-        },
+        Pass::Convection | Pass::Transport => {
+            Scheme { volume: Some(Cubature::Degree(volume)), face: Some(Cubature::Degree(face)), ..own }
+        }
         Pass::Coupling | Pass::Elementwise | Pass::Penalty => own,
     }
 }

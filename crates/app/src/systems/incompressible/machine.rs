@@ -80,6 +80,8 @@ pub(super) trait Machine: Send {
 
     /// Solves the pressure's problem from the guess in `x`. The load `b` is that of the velocity's functions.
     fn solve_pressure(&mut self, b: &Self::V, x: &mut Self::V, stop: &Stop) -> Result<Solution, SolveError>;
+    /// `y ← A x` with the pressure's operator, where the pressure has the order of the velocity.
+    fn apply_pressure(&self, x: &Self::V, y: &mut Self::V);
     /// `p ← M⁻¹ b` in the space of the pressure, for a load `b` of the velocity's functions.
     fn pressure_of_load(&mut self, b: &Self::V, p: &mut Self::V);
     /// The operators of the velocity's components.
@@ -94,4 +96,17 @@ pub(super) trait Machine: Send {
     fn kernel(&self) -> String;
     /// The name of a GPU; empty for the CPU.
     fn device_name(&self) -> String;
+}
+
+/// The pressure's operator.
+pub(super) struct OfPressure<'a, M>(pub(super) &'a M);
+
+impl<M: Machine> LinearOperator<M::V> for OfPressure<'_, M> {
+    fn n_rows(&self) -> usize {
+        self.0.elliptics().pressure.len()
+    }
+
+    fn apply(&self, x: &M::V, y: &mut M::V) {
+        self.0.apply_pressure(x, y);
+    }
 }
