@@ -41,6 +41,9 @@ pub trait ReactionKernels<T>: Send + Sync {
     /// Returns a bound of the absolute eigenvalues of `∂S/∂u` for coefficients `c`.
     fn stiffness(&self, c: &[f64]) -> f64;
 
+    /// Returns whether the source term is zero for every state with coefficients `c`.
+    fn is_idle(&self, c: &[f64]) -> bool;
+
     /// Returns the formula as text of the CUDA function `name(u, c, out)` and adds the parameters that it
     /// uses to `parameters`.
     ///
@@ -145,6 +148,12 @@ macro_rules! reaction_kernels {
                 self.reaction.stiffness(&values)
             }
 
+            fn is_idle(&self, c: &[f64]) -> bool {
+                let mut values = [0.0; C];
+                values.copy_from_slice(&c[..C]);
+                self.reaction.is_idle(&values)
+            }
+
             fn device_source(&self, name: &str, parameters: &mut Parameters) -> Result<String, TraceError> {
                 device_fn(name, &[("u", N), ("c", C)], parameters, |a| {
                     self.reaction.rate(&a.array("u"), &a.array("c"))
@@ -163,6 +172,8 @@ pub(crate) struct Reactions<T: Element> {
     pub(crate) count: usize,
     /// Per group and part: coefficients, `[block][point][coefficient][lane]`.
     pub(crate) coefficients: Vec<Vec<Buffer<T>>>,
+    /// Per group, whether all source terms are zero in a block for every state.
+    idle: Vec<Vec<bool>>,
     /// Per group: the rows to be added, those of a source included; empty on a device.
     pub(crate) rows: Vec<Buffer<T>>,
     /// The largest stiffness of all elements, on all ranks.
@@ -189,7 +200,7 @@ impl<T: PackScalar> Reactions<T> {
         }
         let count = kernels.iter().map(|kernel| kernel.coefficients().count()).sum();
         let found = Self::evaluate(mesh, groups, host, &kernels, count);
-        let (coefficients, stiffness) = match ranks {
+        let Evaluated { coefficients, idle, stiffness } = match ranks {
             Some(ranks) => crate::ranks::agree(ranks.comm().as_ref(), found)?,
             None => found?,
         };
@@ -201,21 +212,20 @@ impl<T: PackScalar> Reactions<T> {
         if let Some(ranks) = ranks {
             ranks.max(&mut largest);
         }
-        Ok(Some(Self { kernels, count, coefficients, rows, stiffness: largest[0] }))
+        Ok(Some(Self { kernels, count, coefficients, idle, rows, stiffness: largest[0] }))
     }
 
-    /// The coefficients of all parts, and the largest stiffness.
+    /// The coefficients of all parts, and what follows from them.
     fn evaluate(
         mesh: &Mesh,
         groups: &[Group<T>],
         host: &Host,
         kernels: &[Box<dyn ReactionKernels<T>>],
         count: usize,
-    ) -> Result<(Vec<Vec<Buffer<T>>>, f64), OpsError> {
-        let mut stiffness = 0.0_f64;
-        let mut of_groups = Vec::new();
+    ) -> Result<Evaluated<T>, OpsError> {
+        let mut all = Evaluated { coefficients: Vec::new(), idle: Vec::new(), stiffness: 0.0 };
         for group in groups {
-            let mut of_parts = Vec::new();
+            let (mut of_parts, mut idle) = (Vec::new(), Vec::new());
             for part in &group.parts {
                 let lanes = group.state.lanes;
                 let elements = &group.elements[part.first_block * lanes..][..part.n_blocks * lanes];
@@ -224,14 +234,16 @@ impl<T: PackScalar> Reactions<T> {
                 let found = host.install(|| {
                     let blocks = values.par_chunks_mut(len).zip(elements.par_chunks(lanes));
                     let block = |(out, own): (&mut [T], &[u32])| block_values(mesh, part, kernels, own, out);
-                    blocks.map(block).try_reduce(|| 0.0, |a, b| Ok(f64::max(a, b)))
+                    blocks.map(block).collect::<Result<Vec<_>, _>>()
                 })?;
-                stiffness = stiffness.max(found);
+                all.stiffness = found.iter().fold(all.stiffness, |most, of| most.max(of.0));
+                idle.extend(found.iter().map(|of| of.1));
                 of_parts.push(values);
             }
-            of_groups.push(of_parts);
+            all.coefficients.push(of_parts);
+            all.idle.push(idle);
         }
-        Ok((of_groups, stiffness))
+        Ok(all)
     }
 
     /// Number of scalars of coefficients and rows.
@@ -256,12 +268,19 @@ impl<T: PackScalar> Reactions<T> {
             let len = group.state.block_len();
             let state = &u[group.offset..group.offset + group.state.len()];
             let given = given.map(|given| &given[g]);
-            let coefficients = &self.coefficients[g];
+            let (coefficients, idle) = (&self.coefficients[g], &self.idle[g]);
             let work = |(i, rows): (usize, &mut [T])| {
                 let thread = rayon::current_thread_index().unwrap_or(0) % scratch.len();
                 let mut scratch = lock(&scratch[thread]);
                 for (b, rows) in rows.chunks_mut(len).enumerate() {
                     let block = i * CHUNK + b;
+                    if idle[block] {
+                        // Rows are zero from the start.
+                        if let Some(given) = given {
+                            rows.copy_from_slice(&given[block * len..(block + 1) * len]);
+                        }
+                        continue;
+                    }
                     let p = group.parts.iter().rposition(|p| p.first_block <= block).unwrap_or(0);
                     let part = &group.parts[p];
                     let c_len = part.n_points * count * group.state.lanes;
@@ -278,17 +297,24 @@ impl<T: PackScalar> Reactions<T> {
     }
 }
 
-/// Evaluates the coefficients of one block, and returns its largest stiffness.
+/// What is known of the coefficients of a discretisation, on this rank.
+struct Evaluated<T: Element> {
+    coefficients: Vec<Vec<Buffer<T>>>,
+    idle: Vec<Vec<bool>>,
+    stiffness: f64,
+}
+
+/// Evaluates the coefficients of one block, and returns its largest stiffness and whether it is idle.
 fn block_values<T: PackScalar>(
     mesh: &Mesh,
     part: &Part<T>,
     kernels: &[Box<dyn ReactionKernels<T>>],
     elements: &[u32],
     out: &mut [T],
-) -> Result<f64, OpsError> {
+) -> Result<(f64, bool), OpsError> {
     let lanes = elements.len();
     let count = out.len() / (part.n_points * lanes);
-    let mut stiffness = 0.0_f64;
+    let (mut stiffness, mut idle) = (0.0_f64, true);
     for (lane, &element) in elements.iter().enumerate() {
         let x = positions(mesh, element as usize, &part.reference.volume.points);
         let mut first = 0;
@@ -303,6 +329,7 @@ fn block_values<T: PackScalar>(
                     return Err(OpsError::ReactionCoefficient { value, at });
                 }
                 stiffness = stiffness.max(kernel.stiffness(&c));
+                idle &= kernel.is_idle(&c);
                 for (k, &c) in c.iter().enumerate() {
                     out[(q * count + first + k) * lanes + lane] = T::from_f64(c);
                 }
@@ -310,7 +337,7 @@ fn block_values<T: PackScalar>(
             first += own;
         }
     }
-    Ok(stiffness)
+    Ok((stiffness, idle))
 }
 
 /// Computes `Π J S` of a block, `Π S` on affine elements (whose operators contain `1/J`).

@@ -17,4 +17,7 @@ pub trait Reaction<const N: usize, const C: usize>: Clone + Send + Sync + 'stati
 
     /// Returns a bound of the absolute eigenvalues of `∂S/∂u` for any state, per time, which limits the step.
     fn stiffness(&self, c: &[f64; C]) -> f64;
+
+    /// Returns whether the source term is zero for every state, so that it need not be computed.
+    fn is_idle(&self, c: &[f64; C]) -> bool;
 }

@@ -10,7 +10,9 @@ use dgsuite_ops::split::Split;
 use dgsuite_ops::{Discretization, OpsError, PackScalar, PointKernels, Pointwise, Reacting, Scheme};
 use dgsuite_ops::{ReactionKernels, StageWeights};
 use dgsuite_physics::exact::{ClosedForm, Uniform};
+use dgsuite_physics::formula::Names;
 use dgsuite_physics::reaction::{BodyForce, Sponge, SpongeCoefficients};
+use dgsuite_physics::source::FormulaSource;
 use dgsuite_physics::two_point::Ranocha;
 use dgsuite_physics::{Coefficients, Euler, Exact, Law, Reaction, Real, Rusanov};
 use std::sync::Arc;
@@ -257,5 +259,69 @@ fn a_stage_has_the_reactions_of_its_state() {
     d.stage(0.0, weights, &u, None, &mut register, &mut next);
     for i in 0..u.len() {
         assert!((next[i] - (u[i] + 0.05 * du[i])).abs() < 1e-13, "{} {}", next[i], u[i] + 0.05 * du[i]);
+    }
+}
+
+/// A source that does not depend on the state is added beside reactions.
+#[test]
+fn a_source_and_reactions_add_up() {
+    let texts = [("rho".to_owned(), "1 + x*t".to_owned()), ("rho_E".to_owned(), "y".to_owned())];
+    let source: Arc<dyn dgsuite_physics::Source> = Arc::new(
+        FormulaSource::parse::<_, 2, 4>(&GAS, &texts.into(), &Names::space_time()).expect("formulas"),
+    );
+    let mesh = mesh(Cells::Mixed2, 2, 2, true);
+    let residual = |with_source: bool, with_reactions: bool| {
+        let (mut equation, bindings) = problem::<f64>(&mesh, &Scheme::modal(2), None);
+        equation.source = with_source.then(|| Arc::clone(&source));
+        if with_reactions {
+            equation.reactions = reactions(2, reference(2));
+        }
+        let host = Arc::new(Host::new(2).expect("a machine"));
+        let mut d = Discretization::new(Arc::clone(&mesh), &Scheme::modal(2), equation, bindings, host)
+            .expect("a discretisation");
+        let (mut u, mut du) = (vec![0.0; d.len()], vec![0.0; d.len()]);
+        d.project(&wavy(2), 0.0, &mut u);
+        d.eval(0.2, &u, &mut du);
+        d.eval(0.7, &u, &mut du);
+        du
+    };
+    let [none, one, other, both] =
+        [(false, false), (true, false), (false, true), (true, true)].map(|(s, r)| residual(s, r));
+    for i in 0..none.len() {
+        let expected = one[i] + other[i] - none[i];
+        assert!((both[i] - expected).abs() < 1e-11, "{} {expected}", both[i]);
+    }
+    assert!(one != none && other != none);
+}
+
+/// Elements outside of a layer are not computed, and yet all have the right rows.
+#[test]
+fn a_layer_damps_only_its_elements() {
+    let mesh = mesh(Cells::Mixed2, 8, 1, true);
+    let sponge = || -> Box<dyn ReactionKernels<f64>> {
+        let strength = formulas(&["5*max(x, 0)^2"]);
+        let coefficients = Arc::new(SpongeCoefficients { strength, state: reference(2) });
+        Box::new(Reacting::<_, 4, 5> { reaction: Sponge, coefficients })
+    };
+    // With a force there is no idle element.
+    let force = || -> Box<dyn ReactionKernels<f64>> {
+        Box::new(Reacting::<_, 4, 2> { reaction: BodyForce, coefficients: formulas(&["1", "2"]) })
+    };
+    let residual = |list: Vec<Box<dyn ReactionKernels<f64>>>| {
+        let mut d = with_reactions(&mesh, &Scheme::modal(2), 2, list);
+        let (mut u, mut du) = (vec![0.0; d.len()], vec![0.0; d.len()]);
+        d.project(&wavy(2), 0.0, &mut u);
+        d.eval(0.0, &u, &mut du);
+        du
+    };
+    let none = residual(Vec::new());
+    let (alone, forced, both) =
+        (residual(vec![sponge()]), residual(vec![force()]), residual(vec![sponge(), force()]));
+    let damped = |i: &usize| alone[*i] != none[*i];
+    let n = (0..none.len()).filter(damped).count();
+    assert!(n > 0 && 3 * n < 2 * none.len(), "{n} of {} are damped", none.len());
+    for i in 0..none.len() {
+        let expected = both[i] - forced[i] + none[i];
+        assert!((alone[i] - expected).abs() < 1e-12, "{} {expected}", alone[i]);
     }
 }

@@ -34,4 +34,8 @@ impl<const N: usize, const C: usize> Reaction<N, C> for BodyForce {
     fn stiffness(&self, _c: &[f64; C]) -> f64 {
         0.0
     }
+
+    fn is_idle(&self, c: &[f64; C]) -> bool {
+        c.iter().all(|g| *g == 0.0)
+    }
 }

@@ -31,6 +31,10 @@ impl<const N: usize, const C: usize> Reaction<N, C> for Sponge {
     fn stiffness(&self, c: &[f64; C]) -> f64 {
         c[0].abs()
     }
+
+    fn is_idle(&self, c: &[f64; C]) -> bool {
+        c[0] == 0.0
+    }
 }
 
 /// The coefficients of a [`Sponge`]: its strength and its reference state.
