@@ -50,3 +50,17 @@ draw sphere sphere --field Velocity --component x --label u --slice y=0 --mesh -
 run taylor-green navier-stokes/taylor-green --set space.order=5 --set time.end=8 \
     --set "output.fields={every: 4, names: [QCriterion, { Speed: sqrt(u^2 + v^2 + w^2) }]}"
 draw taylor-green taylor-green --surface QCriterion=4 --field Speed --range 0 1.2 --box --width 640 --height 600
+
+# The pictures of the page on `dgsuite picture`, drawn by it.
+picture() {
+    local picture=$1 name=$2
+    shift 2
+    "$program" picture "$out/$name" -o "$images/picture-$picture.png" "$@"
+}
+
+picture cylinder cylinder --field u --contours 16 --zoom -1:5,-1.2:1.2 --size 900
+picture sphere sphere --field speed --slice y=0 --mesh --zoom -2:4,-2:2 --size 700
+
+run taylor-green-early navier-stokes/taylor-green --set time.end=0.85 \
+    --set "output.fields={every: 0.85, names: [QCriterion, Velocity]}"
+picture taylor-green taylor-green-early --level QCriterion=0.3 --field speed --size 600

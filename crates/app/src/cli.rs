@@ -10,6 +10,7 @@ mod mesh_partition;
 mod picture;
 mod plot;
 mod ranks;
+mod report;
 mod signals;
 
 use std::io::{self, Write};
@@ -65,6 +66,9 @@ enum Command {
     /// Draw columns of tables as curves (SVG, PNG)
     #[command(after_help = plot::HELP)]
     Plot(plot::PlotArgs),
+    /// Write a run as one HTML page with its pictures and curves
+    #[command(after_help = report::HELP)]
+    Report(report::ReportArgs),
     /// Print the keys of the pipeline file with their types and defaults
     #[command(after_help = KEYS_HELP)]
     Keys(KeysArgs),
@@ -194,6 +198,7 @@ fn exit_code_of(error: &anyhow::Error) -> u8 {
         || error.is::<BenchError>()
         || error.is::<plot::PlotError>()
         || error.is::<crate::picture::PictureError>()
+        || error.is::<crate::report::html::HtmlError>()
         || error.is::<keys::KeysError>()
         || matches!(error.downcast_ref(), Some(StudyError::Input(_)))
         || matches!(writer_error(error), Some(WriterError::InUse { .. } | WriterError::Linked { .. }));
@@ -222,6 +227,10 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         }
         Command::Plot(args) => {
             print(&shown(&plot::draw(&args)?))?;
+            Ok(0)
+        }
+        Command::Report(args) => {
+            print(&shown(&report::write(&args)?))?;
             Ok(0)
         }
         Command::Keys(args) => {

@@ -70,6 +70,9 @@ pub struct Picture {
     pub mesh: bool,
     /// Lower and upper corner of what is shown, on the axes of the page.
     pub zoom: Option<[[f64; 2]; 2]>,
+    /// Without `zoom`: shows the part of the domain where most elements are, if it is small, such as around a
+    /// body.
+    pub close: bool,
     /// Cuts through a solid. One alone is seen along its axis, several are seen in space.
     pub slices: Vec<Slice>,
     /// The surfaces of a solid that are shown.
@@ -89,7 +92,7 @@ pub struct Picture {
 /// The view of pictures in space.
 const VIEW: [f64; 3] = [1.0, -2.0, 1.1];
 /// Largest number of pixels of a picture along one side.
-const LARGEST: f64 = 16_000.0;
+const LARGEST: f64 = 8_000.0;
 
 /// What is drawn of one run.
 struct Panel<'a> {
@@ -146,7 +149,7 @@ impl Picture {
             return wrong(
                 "--size",
                 format!("{}x{}", text(w), text(h)),
-                "100 to 16000 pixels a side, such as 1200x800",
+                "100 to 8000 pixels a side, such as 1200x800",
             );
         }
         if let Some([low, high]) = self.range
@@ -184,6 +187,18 @@ impl Picture {
         let solid = fields.pieces.iter().any(|block| block.shape.dim() == 3);
         let in_space =
             self.surface.is_some() || self.level.is_some() || self.view.is_some() || self.slices.len() > 1;
+        let dim = fields.pieces.iter().map(|block| block.shape.dim()).max().unwrap_or(0);
+        if dim < 2 {
+            let what = format!("{} has curves alone, which `dgsuite plot` draws from tables", run.name);
+            return Err(PictureError::Empty { what });
+        }
+        // Boundaries of a solid, as `output.surfaces` writes them.
+        let z = || fields.pieces.iter().flat_map(|block| &block.points).map(|x| x[2]);
+        let sheets = !solid && z().zip(z().skip(1)).any(|(a, b)| a != b);
+        if sheets && self.slices.is_empty() && self.level.is_none() {
+            let axes = Geometry::axes(self.view.unwrap_or(VIEW))?;
+            return Ok(Geometry::Space { axes, cuts: Vec::new(), surface: None, level: None });
+        }
         if !solid {
             if in_space || !self.slices.is_empty() {
                 let what = format!("{} is a plane domain, which has no cuts and surfaces", run.name);
@@ -192,8 +207,7 @@ impl Picture {
             return Ok(Geometry::Plane);
         }
         let middle = || {
-            let z = fields.pieces.iter().flat_map(|block| &block.points).map(|x| x[2]);
-            let (low, high) = z.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), z| (l.min(z), h.max(z)));
+            let (low, high) = z().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), z| (l.min(z), h.max(z)));
             Slice { axis: 2, at: 0.5 * (low + high) }
         };
         if !in_space {
@@ -214,6 +228,7 @@ impl Picture {
         let first =
             panels.first().ok_or_else(|| PictureError::Empty { what: "no run is given".to_owned() })?;
         let mut window: Option<[[f64; 2]; 2]> = None;
+        let close = if self.close { first.geometry.close(&first.fields) } else { None };
         for Panel { fields, geometry, run, .. } in panels {
             let what = || PictureError::Empty { what: format!("the domain of {} has no extent", run.name) };
             let [low, high] = geometry.bounds(fields).ok_or_else(what)?;
@@ -230,7 +245,7 @@ impl Picture {
         });
         Ok(Page {
             size: self.size,
-            window: self.zoom.or(window).unwrap_or_default(),
+            window: self.zoom.or(close).or(window).unwrap_or_default(),
             titles: titles.collect(),
             axes: first.geometry.names(),
         })
@@ -459,4 +474,74 @@ fn short(x: f64) -> String {
     let text = format!("{x:.decimals$}");
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     text.replace('-', "\u{2212}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::writer::pvd::Series;
+    use crate::writer::{CellBlock, Field, VtuOptions};
+    use dgsuite_basis::{Shape, lattice::lattice};
+
+    /// A run with one quadratic cell, whose points are moved by `place` and whose value is x.
+    fn run(shape: Shape, place: impl Fn([f64; 3]) -> [f64; 3]) -> (tempfile::TempDir, Run) {
+        let points: Vec<[f64; 3]> = lattice(shape, 2).into_iter().map(place).collect();
+        let point_data = vec![Field::real("u", 1, points.iter().map(|x| x[0]).collect())];
+        let block = CellBlock { shape, order: 2, points, point_data, cell_data: Vec::new() };
+        let folder = tempfile::tempdir().unwrap();
+        let fields = UnstructuredFields { time: 0.0, pieces: vec![block] };
+        let mut series = Series::create(folder.path().join("fields.pvd")).unwrap();
+        series.write(&fields, &VtuOptions::default()).unwrap();
+        let run = Run::open(folder.path()).unwrap();
+        (folder, run)
+    }
+
+    fn middle(picture: &Picture, run: Run) -> Colour {
+        let page = picture.draw(&[run]).unwrap();
+        let (_, _, image) = page.images().next().unwrap();
+        image.at(image.width() / 2, image.height() / 2)
+    }
+
+    #[test]
+    fn sheets_in_space_are_seen_from_the_eye() {
+        let picture = Picture {
+            view: Some([0.0, 0.0, 1.0]),
+            map: Some(ColourMap::Viridis),
+            range: Some([-1.0, 3.0]),
+            ..Picture::default()
+        };
+        let (_folder, sheet) = run(Shape::Quadrilateral, |[x, y, _]| [x, y, 0.1 * x]);
+        let Colour([r, g, b, a]) = middle(&picture, sheet);
+        // The colour of 0, darkened by the light alone.
+        let Colour(full) = ColourMap::Viridis.colour(0.25);
+        let light = f64::from(g) / f64::from(full[1]);
+        let off = |c: u8, full: u8| (f64::from(c) - light * f64::from(full)).abs();
+        assert!(a == 255 && light > 0.6 && light <= 1.0, "{light}");
+        assert!(off(r, full[0]) < 4.0 && off(b, full[2]) < 4.0, "{r} {g} {b} of {full:?}");
+        let (_folder, curve) = run(Shape::Line, |x| x);
+        assert!(picture.draw(&[curve]).unwrap_err().to_string().contains("curves alone"));
+    }
+
+    #[test]
+    fn the_part_with_small_elements_is_shown_close() {
+        let block = |[x0, y0]: [f64; 2], size: f64| CellBlock {
+            shape: Shape::Quadrilateral,
+            order: 1,
+            points: lattice(Shape::Quadrilateral, 1)
+                .iter()
+                .map(|x| [x0 + size * x[0], y0 + size * x[1], 0.0])
+                .collect(),
+            point_data: vec![],
+            cell_data: vec![],
+        };
+        let squares = |n: u32, h: f64| -> Vec<CellBlock> {
+            (0..n * n).map(|k| block([h * f64::from(k % n), h * f64::from(k / n)], 0.5 * h)).collect()
+        };
+        let mut pieces = squares(6, 0.1);
+        pieces.push(block([0.0, 0.0], 50.0));
+        let [low, high] = Geometry::Plane.close(&UnstructuredFields { time: 0.0, pieces }).unwrap();
+        assert!((0..2).all(|d| high[d] - low[d] < 1.0 && low[d] < 0.2 && high[d] > 0.3), "{low:?} {high:?}");
+        let even = UnstructuredFields { time: 0.0, pieces: squares(6, 1.0) };
+        assert_eq!(Geometry::Plane.close(&even), None);
+    }
 }

@@ -1,5 +1,7 @@
 //! `report.md`: set-up, published values beside those of this run, checks and times, for readers.
 
+pub mod html;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

@@ -590,3 +590,32 @@ fn tables_of_several_runs_and_reference_values_are_one_picture() {
         assert!(parts.iter().all(|part| outcome.stderr.contains(part)), "{parts:?}: {}", outcome.stderr);
     }
 }
+
+#[test]
+fn a_report_is_one_page_without_a_request() {
+    let case = Case::new(&format!(
+        "{WAVE}monitors: [{{ error: {{ {EXACT}, every_steps: 1 }} }}]\nchecks: [{{ value: error.l2.u, below: 0.1 }}]\n"
+    ));
+    case.run(&[]);
+    let outcome = case.dgsuite(&["report", "out/case"]);
+    assert_eq!((outcome.code, outcome.stdout.trim()), (0, "out/case/report.html"), "{}", outcome.stderr);
+    let page = fs::read_to_string(case.path("out/case/report.html")).unwrap();
+    for part in ["<h1>A wave</h1>", "✓ passed", "error.l2.u", "<svg", "16 quad", "set-up", "velocity:"] {
+        assert!(page.contains(part), "`{part}` is not in the page");
+    }
+    assert!(page.matches("data:image/png;base64,").count() >= 1, "there is no picture");
+    for attribute in ["src=", "href=", "url("] {
+        for (at, _) in page.match_indices(attribute) {
+            let value = page[at + attribute.len()..].trim_start_matches('"');
+            let value: String = value.chars().take(40).collect();
+            assert!(value.starts_with("data:") || value.starts_with('#'), "{attribute}{value}");
+        }
+    }
+    for (tag, end) in
+        [("<table", "</table>"), ("<svg", "</svg>"), ("<details", "</details>"), ("<pre", "</pre>")]
+    {
+        assert_eq!(page.matches(tag).count(), page.matches(end).count(), "{tag}");
+    }
+    let outcome = case.dgsuite(&["report", "nowhere"]);
+    assert!(outcome.code == 2 && outcome.stderr.contains("no such folder"), "{}", outcome.stderr);
+}

@@ -50,8 +50,8 @@ pub(super) struct PictureArgs {
     /// Draw the outlines of the elements
     #[arg(long)]
     mesh: bool,
-    /// Show this part of the page's axes
-    #[arg(long, value_name = "X0:X1,Y0:Y1", allow_hyphen_values = true, value_parser = zoom)]
+    /// Show this part of the page's axes, or where most elements are (auto)
+    #[arg(long, value_name = "X0:X1,Y0:Y1|auto", allow_hyphen_values = true, value_parser = zoom)]
     zoom: Option<Zoom>,
     /// Cut through a solid (may be repeated)
     #[arg(long = "slice", value_name = "x|y|z=VALUE", value_parser = slice)]
@@ -98,6 +98,12 @@ enum Faces {
     Inside,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Zoom {
+    To(Corners),
+    Auto,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 enum Contours {
     Even(usize),
@@ -105,7 +111,7 @@ enum Contours {
 }
 
 /// Lower and upper corner. (A type of its own: `clap` would take a list for repeated values.)
-type Zoom = [[f64; 2]; 2];
+type Corners = [[f64; 2]; 2];
 type View = [f64; 3];
 type Size = (Option<f64>, Option<f64>);
 
@@ -150,10 +156,13 @@ fn range(text: &str) -> Result<[f64; 2], String> {
 }
 
 fn zoom(text: &str) -> Result<Zoom, String> {
-    let wrong = || "needs two ranges, such as -1:5,-1.2:1.2".to_owned();
+    let wrong = || "needs two ranges, such as -1:5,-1.2:1.2, or auto".to_owned();
+    if text == "auto" {
+        return Ok(Zoom::Auto);
+    }
     let (x, y) = text.split_once(',').ok_or_else(wrong)?;
     let ([x0, x1], [y0, y1]) = (range(x).map_err(|_| wrong())?, range(y).map_err(|_| wrong())?);
-    Ok([[x0, y0], [x1, y1]])
+    Ok(Zoom::To([[x0, y0], [x1, y1]]))
 }
 
 fn slice(text: &str) -> Result<Slice, String> {
@@ -183,12 +192,12 @@ fn size(text: &str) -> Result<Size, String> {
         if text.is_empty() {
             return Some(None);
         }
-        number(text).filter(|x| (100.0..=16_000.0).contains(x) && x.fract() == 0.0).map(Some)
+        number(text).filter(|x| (100.0..=8_000.0).contains(x) && x.fract() == 0.0).map(Some)
     };
     match (side(w), side(h)) {
         (Some(Some(w)), Some(h)) => Ok((Some(w), h)),
         (Some(None), Some(Some(h))) => Ok((None, Some(h))),
-        _ => Err("needs 100 to 16000 pixels a side, such as 1200x800, 1200 or x800".to_owned()),
+        _ => Err("needs 100 to 8000 pixels a side, such as 1200x800, 1200 or x800".to_owned()),
     }
 }
 
@@ -218,7 +227,8 @@ impl PictureArgs {
             contours,
             even_contours,
             mesh: self.mesh,
-            zoom: self.zoom,
+            zoom: self.zoom.and_then(|zoom| if let Zoom::To(corners) = zoom { Some(corners) } else { None }),
+            close: self.zoom == Some(Zoom::Auto),
             slices: self.slices.clone(),
             surface: self.surface.map(|faces| match faces {
                 Faces::Outside => Surface::Outside,
@@ -338,7 +348,7 @@ mod tests {
         assert_eq!("0.5".parse(), Ok(When::At(Moment::Time(0.5))));
         assert_eq!("12".parse(), Ok(Contours::Even(12)));
         assert_eq!("-1,0.5".parse(), Ok(Contours::At(vec![-1.0, 0.5])));
-        assert_eq!(zoom("-1:5,-1.2:1.2"), Ok([[-1.0, -1.2], [5.0, 1.2]]));
+        assert_eq!(zoom("-1:5,-1.2:1.2"), Ok(Zoom::To([[-1.0, -1.2], [5.0, 1.2]])));
         assert_eq!(slice("y=-0.5"), Ok(Slice { axis: 1, at: -0.5 }));
         assert_eq!(level("a=b=2"), Ok(("a=b".to_owned(), 2.0)));
         assert_eq!([size("800"), size("x600")], [Ok((Some(800.0), None)), Ok((None, Some(600.0)))]);

@@ -110,6 +110,32 @@ impl Geometry {
         (0..2).all(|d| bounds[1][d] - bounds[0][d] > 0.0 && bounds[1][d].is_finite()).then_some(bounds)
     }
 
+    /// The part of the page around the middle of the elements, if it is much smaller than all: in meshes
+    /// around bodies elements are small where something happens.
+    pub(super) fn close(&self, fields: &UnstructuredFields) -> Option<[[f64; 2]; 2]> {
+        let [low, high] = self.bounds(fields)?;
+        let mut centres: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
+        for block in &fields.pieces {
+            for nodes in block.points.chunks(lattice_len(block.shape, block.order)) {
+                let mean =
+                    |d: usize| nodes.iter().map(|&x| self.project(x)[d]).sum::<f64>() / nodes.len() as f64;
+                (0..2).for_each(|d| centres[d].push(mean(d)));
+            }
+        }
+        let mut window = [low, high];
+        let mut part = 1.0;
+        for d in 0..2 {
+            centres[d].sort_by(f64::total_cmp);
+            let n = centres[d].len();
+            let (a, b) = (centres[d][n / 5], centres[d][n - 1 - n / 5]);
+            let room = 0.5 * (b - a);
+            window[0][d] = low[d].max(a - room);
+            window[1][d] = high[d].min(b + room);
+            part *= (window[1][d] - window[0][d]) / (high[d] - low[d]);
+        }
+        (part > 0.0 && part < 0.2).then_some(window)
+    }
+
     /// Calls `show` with each patch, its points on the page, and how bright its triangles are. `scale` is in
     /// pixels; elements outside of `window` are left out.
     pub(super) fn patches(
@@ -145,6 +171,13 @@ impl Geometry {
                         let mut patch = fine.plane(block, &numbers, quantity, cell);
                         self.place(&mut patch);
                         show(&patch, &bright);
+                    }
+                    Self::Space { .. } if block.shape.dim() == 2 => {
+                        let fine = division.of(block.shape, block.order, wanted, 48);
+                        let mut patch = fine.plane(block, &numbers, quantity, cell);
+                        self.place(&mut patch);
+                        let of = |t: [usize; 3]| shade([normal(t.map(|k| patch.points[k])); 3]);
+                        show(&patch, &of);
                     }
                     Self::Cut(slice) if block.shape.dim() == 3 && crosses(nodes, *slice, block.order) => {
                         let fine = division.of(block.shape, block.order, wanted, FINEST_SOLID);

@@ -176,8 +176,8 @@ mod tests {
         canvas.triangle(square(1.0), [1.0; 3], 1.0);
         canvas.triangle(square(0.0), [0.0; 3], 1.0);
         assert!(canvas.values().all(|v| v == 1.0));
-        canvas.ink([0.0, 2.0, 1.0], [10.0, 2.0, 1.0], 0.7, 1.0, 0.1);
-        canvas.ink([0.0, 7.0, 0.0], [10.0, 7.0, 0.0], 0.7, 1.0, 0.1);
+        canvas.ink([0.0, 2.5, 1.0], [10.0, 2.5, 1.0], 0.7, 1.0, 0.1);
+        canvas.ink([0.0, 7.5, 0.0], [10.0, 7.5, 0.0], 0.7, 1.0, 0.1);
         let image = canvas.image(ColourMap::Viridis, [0.0, 1.0]);
         let light = |row| image.at(5, row).0.iter().take(3).map(|&c| u32::from(c)).sum::<u32>();
         assert!(light(2) < light(5) / 2, "the near line is dark");

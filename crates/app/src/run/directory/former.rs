@@ -30,7 +30,7 @@ pub const PREVIOUS: &str = "previous";
 const PARTIAL: &str = ".previous.partial";
 
 /// Results in the directory itself.
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "summary.json",
     "pipeline.yaml",
     "fields.pvd",
@@ -39,6 +39,7 @@ const FILES: [&str; 8] = [
     "log.txt",
     "convergence.svg",
     "report.md",
+    "report.html",
 ];
 
 /// Directories with results; the first is the root.
@@ -47,7 +48,7 @@ const FOLDERS: [&str; 5] = ["", "fields", "surfaces", "monitors", "checkpoints"]
 /// Returns whether a run writes a file of this name into this folder.
 fn is_result(folder: &str, name: &str) -> bool {
     match folder {
-        "" => FILES.contains(&name),
+        "" => FILES.contains(&name) || name.starts_with("picture-") && name.ends_with(".png"),
         "fields" => name == "failed.vtu" || numbered(name, "fields_", ".vtu"),
         "surfaces" => numbered(name, "surfaces_", ".vtu"),
         "monitors" => is_monitor(name),
@@ -197,6 +198,8 @@ mod tests {
     fn names_of_results_are_told_from_others() {
         for (folder, name) in [
             ("", "summary.json"),
+            ("", "report.html"),
+            ("", "picture-mach.png"),
             ("fields", "fields_000012.vtu"),
             ("fields", "failed.vtu"),
             ("surfaces", "surfaces_1234567.vtu"),
@@ -212,6 +215,7 @@ mod tests {
         for (folder, name) in [
             ("", "notes.md"),
             ("", "mesh.msh"),
+            ("", "my-picture.png"),
             ("fields", "mine.vtu"),
             ("fields", "fields_final.vtu"),
             ("fields", "fields_12.vtu"),
