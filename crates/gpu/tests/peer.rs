@@ -69,6 +69,14 @@ fn child() {
     link.wait().unwrap();
     assert_eq!(numbers.to_vec().unwrap(), [0, u64::MAX - (size as u64 - 1), 5]);
     numbers.upload(&[rank as u64; 3]).unwrap();
+    let mut integers = DeviceBuffer::from_slice(&cuda, "a test", &[rank as i64 + 1, i64::MAX, -5]).unwrap();
+    for _ in 0..2 {
+        assert!(link.sum(&mut integers).unwrap());
+    }
+    link.wait().unwrap();
+    let n = size as i64;
+    let all = [(1..=n).sum::<i64>(), i64::MAX.wrapping_mul(n), -5 * n];
+    assert_eq!(integers.to_vec().unwrap(), all.map(|sum| sum.wrapping_mul(n)));
     comm.barrier().unwrap();
 }
 

@@ -90,7 +90,7 @@ impl Ranks {
 
     /// Whether devices work on inner elements while messages are on their way.
     pub(crate) fn overlaps(&self) -> bool {
-        self.overlap.unwrap_or_else(|| DevicePlane::expected() != DevicePlane::Nccl)
+        self.overlap.unwrap_or_else(|| DevicePlane::expected(&*self.comm) != DevicePlane::Nccl)
     }
 
     /// The elements that come first on a device: those at cut faces, if work on others hides messages.

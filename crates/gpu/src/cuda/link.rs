@@ -46,10 +46,14 @@ impl DevicePlane {
         }
     }
 
-    /// The plane that [`Link::new`] chooses if all ranks are like this one.
+    /// The plane that [`Link::new`] chooses if all ranks are like this one. On one host, copies between
+    /// devices are faster than NCCL, whose kernels compete with those of the stage.
     #[must_use]
-    pub fn expected() -> Self {
-        let found = || if nccl::library().is_ok() { Self::Nccl } else { Self::Peer };
+    pub fn expected(comm: &dyn Communicator) -> Self {
+        let found = || match comm.plane() != "mpi" || nccl::library().is_err() {
+            true => Self::Peer,
+            false => Self::Nccl,
+        };
         Self::wanted().ok().flatten().unwrap_or_else(found)
     }
 
@@ -90,8 +94,8 @@ fn exchange_of(comm: &Arc<dyn Communicator>, set: &[DeviceMessage]) -> Result<Bo
 impl Link {
     /// Prepares sets of transfers, each of which is run as a whole. Collective: all ranks call this in the
     /// same order, and each transfer has its counterpart in the same set. The plane is that of
-    /// [`PLANE_VARIABLE`], else NCCL if all ranks have it, else `peer` if the devices reach each other, else
-    /// `staged`.
+    /// [`PLANE_VARIABLE`]. Otherwise, ranks of one host take `peer` if the devices reach each other, then
+    /// NCCL if all ranks have it; ranks of MPI take these in the opposite order; the last is `staged`.
     ///
     /// # Errors
     /// [`GpuError`] of the device or of NCCL, [`GpuError::Ranks`] if other ranks cannot be reached.
@@ -103,10 +107,14 @@ impl Link {
         comm: &Arc<dyn Communicator>,
         sets: Vec<Vec<DeviceMessage>>,
     ) -> Result<Self, GpuError> {
-        let wanted = DevicePlane::wanted()?;
         let mut lacks = [f64::from(u8::from(nccl::library().is_err()))];
         comm.max(&mut lacks)?;
-        if let Some(plane) = wanted.or((lacks == [0.0]).then_some(DevicePlane::Nccl)) {
+        if let Some(plane) = DevicePlane::wanted()? {
+            // SAFETY: the caller's contract.
+            return unsafe { Self::on(cuda, comm, sets, plane) };
+        }
+        let nccl = (lacks == [0.0]).then_some(DevicePlane::Nccl);
+        if let Some(plane) = nccl.filter(|_| comm.plane() == "mpi") {
             // SAFETY: the caller's contract.
             return unsafe { Self::on(cuda, comm, sets, plane) };
         }
@@ -115,7 +123,7 @@ impl Link {
         match unsafe { Self::on(cuda, comm, sets.clone(), DevicePlane::Peer) } {
             // SAFETY: the caller's contract.
             Err(GpuError::Ranks(CommError::Peer { .. })) => unsafe {
-                Self::on(cuda, comm, sets, DevicePlane::Staged)
+                Self::on(cuda, comm, sets, nccl.unwrap_or(DevicePlane::Staged))
             },
             other => other,
         }
@@ -267,14 +275,15 @@ impl Link {
             Plane::Nccl(nccl) => {
                 Ok(nccl.sum(&Stream::current(self.cuda.context()), values).map(|()| true)?)
             }
-            Plane::Peer(_) | Plane::Staged(_) => Ok(false),
+            Plane::Peer(peer) => peer.sum(&Stream::current(self.cuda.context()), values).map(|()| true),
+            Plane::Staged(_) => Ok(false),
         }
     }
 
     /// Whether [`sum`](Self::sum) does without the host.
     #[must_use]
     pub const fn sums(&self) -> bool {
-        matches!(self.plane, Plane::Nccl(_))
+        !matches!(self.plane, Plane::Staged(_))
     }
 
     /// Waits until this thread's stream is done.

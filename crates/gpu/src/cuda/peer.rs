@@ -20,8 +20,8 @@ use super::{Args, Cuda, DeviceBuffer, Event, Function, LaunchConfig, Source, Str
 use crate::GpuError;
 use crate::comm::{CommError, Communicator, deadline};
 
-/// Most numbers of one minimum.
-const WORDS: usize = 8;
+/// Most numbers of one minimum or sum, and threads of its kernel.
+const WORDS: usize = 128;
 /// Bytes of a driver's handle of memory.
 const HANDLE: usize = 64;
 
@@ -75,7 +75,8 @@ pub(super) struct Peer {
 
 /// The minima over all ranks; the first set sends the row of this rank to all others.
 struct Votes {
-    kernel: Function,
+    minimum: Function,
+    total: Function,
     /// A row of [`WORDS`] numbers for each rank.
     rows: DeviceBuffer<u64>,
     rank: usize,
@@ -101,13 +102,13 @@ impl Peer {
             receive_bytes: bytes,
         };
         let set: Vec<_> = (0..size).filter(|&other| other != rank).map(vote).collect();
-        let source = Source::new("minimum.cu", include_str!("minimum.cu"));
-        let kernel = cuda.compile(&source)?.function("minimum")?;
+        let module = cuda.compile(&Source::new("votes.cu", include_str!("votes.cu")))?;
+        let (minimum, total) = (module.function("minimum")?, module.function("total")?);
         let mut peer = Self {
             cuda: cuda.clone(),
             deadline: deadline()?,
             sets: Vec::new(),
-            votes: Votes { kernel, rows, rank, size },
+            votes: Votes { minimum, total, rows, rank, size },
             side: Stream::new(cuda)?,
             open: HashMap::new(),
         };
@@ -178,8 +179,21 @@ impl Peer {
     /// # Safety
     /// As for [`Link::min`](super::Link::min).
     pub(super) unsafe fn min(&self, stream: &Stream, at: u64, count: usize) -> Result<(), GpuError> {
-        let Votes { kernel, rows, rank, size } = &self.votes;
-        assert!(count <= WORDS, "minima of {count} numbers, but there is place for {WORDS}");
+        // SAFETY: the caller's contract.
+        unsafe { self.vote(stream, &self.votes.minimum, at, count) }
+    }
+
+    /// Replaces integers by their sums over all ranks.
+    pub(super) fn sum(&self, stream: &Stream, values: &mut DeviceBuffer<i64>) -> Result<(), GpuError> {
+        // SAFETY: the numbers are those of a buffer, which the driver does not free before the work is done.
+        unsafe { self.vote(stream, &self.votes.total, values.ptr(), values.len()) }
+    }
+
+    /// # Safety
+    /// As for [`min`](Self::min).
+    unsafe fn vote(&self, stream: &Stream, kernel: &Function, at: u64, count: usize) -> Result<(), GpuError> {
+        let Votes { rows, rank, size, .. } = &self.votes;
+        assert!(count <= WORDS, "{count} numbers of each rank, but there is place for {WORDS}");
         self.cuda.context().bind()?;
         // SAFETY: `count` numbers lie at `at` by the caller's contract, and fit into a row.
         let copied = unsafe {
@@ -189,8 +203,8 @@ impl Peer {
         self.transfer(stream, &self.sets[0].routes)?;
         let mut args = Args::new();
         args.value(at).buffer(rows).value(*size as u32).value(WORDS as u32).value(count as u32);
-        // SAFETY: the arguments are those of the kernel in minimum.cu; `rows` has a row for each rank.
-        unsafe { self.cuda.launch_on(stream, kernel, LaunchConfig::new(1, 32), &args) }
+        // SAFETY: the arguments are those of the kernels in votes.cu; `rows` has a row for each rank.
+        unsafe { self.cuda.launch_on(stream, kernel, LaunchConfig::new(1, WORDS as u32), &args) }
     }
 
     /// Waits for an event behind transfers.

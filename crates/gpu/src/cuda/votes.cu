@@ -1,4 +1,4 @@
-// The smallest of unsigned numbers of all ranks.
+// Numbers of all ranks in one: the smallest, or the sum. One block.
 
 // values[i] = min over ranks of rows[rank * stride + i], i < count.
 extern "C" __global__ void minimum(unsigned long long* values, const unsigned long long* rows, unsigned ranks,
@@ -11,4 +11,14 @@ extern "C" __global__ void minimum(unsigned long long* values, const unsigned lo
         least = other < least ? other : least;
     }
     values[i] = least;
+}
+
+// values[i] = sum over ranks of rows[rank * stride + i], with wrapping, i < count.
+extern "C" __global__ void total(unsigned long long* values, const unsigned long long* rows, unsigned ranks,
+                                 unsigned stride, unsigned count) {
+    const unsigned i = threadIdx.x;
+    if (i >= count) return;
+    unsigned long long sum = 0;
+    for (unsigned rank = 0; rank < ranks; rank++) sum += rows[rank * stride + i];
+    values[i] = sum;
 }
