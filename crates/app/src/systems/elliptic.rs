@@ -288,7 +288,7 @@ pub struct Elliptic {
 
 /// The solver on the host or on a device.
 enum Solver {
-    Host { preconditioner: Box<Built>, pcg: Pcg<HostVector<f64>> },
+    Host { preconditioner: Box<Built>, pcg: Box<Pcg<HostVector<f64>>> },
     Device(Box<DeviceSolver>),
 }
 
@@ -348,7 +348,7 @@ impl Elliptic {
                 if description.singular {
                     pcg = pcg.without(&one)?;
                 }
-                Solver::Host { preconditioner: Box::new(built), pcg }
+                Solver::Host { preconditioner: Box::new(built), pcg: Box::new(pcg) }
             }
             Some((cuda, _ahead)) => {
                 let solver = DeviceSolver::new(cuda, &operator.0, &setup.solver, &host, &one)?;
