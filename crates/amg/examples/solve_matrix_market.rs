@@ -18,8 +18,9 @@ use std::time::Instant;
 
 use dgsuite_amg::cuda::{CudaAmg, CudaCsr};
 use dgsuite_amg::{
-    Amg, AmgError, AmgOptions, Coarsening, Csr, Identity, Jacobi, LinearOperator, NullSpace, Pcg,
-    Preconditioner, Reference, SlicedCsr, Smoother, Solution, SolveError, Stop, gallery, read_matrix_market,
+    Amg, AmgError, AmgOptions, Coarsening, Csr, Identity, Jacobi, KrylovVector, LinearOperator, NullSpace,
+    Pcg, Preconditioner, Reference, SlicedCsr, Smoother, Solution, SolveError, Stop, gallery,
+    read_matrix_market,
 };
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_gpu::{Backend, GpuError, Host, HugePages, Vector};
@@ -89,7 +90,7 @@ where
 type Solved<V> = (Result<Solution, SolveError>, f64, V);
 
 /// Solves from a zero guess.
-fn solve<V: Vector>(
+fn solve<V: KrylovVector>(
     a: &impl LinearOperator<V>,
     m: &mut (dyn Preconditioner<V> + Send),
     b: &V,

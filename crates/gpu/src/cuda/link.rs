@@ -80,7 +80,7 @@ pub struct Link {
 
 enum Plane {
     Nccl(Nccl),
-    Peer(Peer),
+    Peer(Box<Peer>),
     /// One exchange for each set.
     Staged(Vec<Box<dyn Exchange>>),
 }
@@ -148,7 +148,7 @@ impl Link {
                 let mut peer = Peer::connect(cuda, comm)?;
                 // SAFETY: the caller's contract.
                 sets.iter().try_for_each(|set| unsafe { peer.add(comm, set) })?;
-                Plane::Peer(peer)
+                Plane::Peer(Box::new(peer))
             }
             DevicePlane::Staged => {
                 Plane::Staged(sets.iter().map(|set| exchange_of(comm, set)).collect::<Result<_, _>>()?)
