@@ -5,6 +5,7 @@
 
 mod bench;
 mod devices;
+mod init;
 mod mesh_info;
 mod mesh_partition;
 mod picture;
@@ -17,7 +18,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use dgsuite_gpu::comm::CommError;
 
 use self::ranks::Team;
@@ -50,6 +51,9 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Write a pipeline file to begin with
+    #[command(after_help = init::HELP)]
+    Init(init::InitArgs),
     /// Run a pipeline file, or the study that it describes
     #[command(after_help = RUN_HELP)]
     Run(RunArgs),
@@ -75,6 +79,12 @@ enum Command {
     /// Print the JSON schema of pipeline files, for editors
     #[command(after_help = SCHEMA_HELP)]
     Schema,
+    /// Print the completions of a shell
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
     /// Describe and cut meshes
     Mesh {
         #[command(subcommand)]
@@ -88,6 +98,12 @@ Editors with a YAML language server complete and check a file whose first line n
 
 Example:
   dgsuite schema > dgsuite.json";
+
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  dgsuite completions bash > ~/.local/share/bash-completion/completions/dgsuite
+  dgsuite completions zsh > ~/.zfunc/_dgsuite
+  dgsuite completions fish > ~/.config/fish/completions/dgsuite.fish";
 
 const KEYS_HELP: &str = "\
 In a path <name> stands for a name of your choice, [] for an entry of a list, and {a,b} for each of the names.
@@ -196,6 +212,7 @@ fn exit_code_of(error: &anyhow::Error) -> u8 {
         || error.is::<CommError>()
         || ranks::is_elsewhere(error)
         || error.is::<BenchError>()
+        || error.is::<init::InitError>()
         || error.is::<plot::PlotError>()
         || error.is::<crate::picture::PictureError>()
         || error.is::<crate::report::html::HtmlError>()
@@ -214,6 +231,10 @@ fn writer_error(error: &anyhow::Error) -> Option<&WriterError> {
 
 fn dispatch(command: Command) -> anyhow::Result<u8> {
     match command {
+        Command::Init(args) => {
+            print(&init::write(&args)?)?;
+            Ok(0)
+        }
         Command::Run(args) => run(&args),
         Command::Check(args) => check(&args),
         Command::Bench(args) => bench::bench(&args),
@@ -241,6 +262,14 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Schema => {
             print(&serde_json::to_string_pretty(&keys::schema())?)?;
             Ok(0)
+        }
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "dgsuite", &mut text);
+            match io::stdout().write_all(&text) {
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+                _ => Ok(0),
+            }
         }
         Command::Mesh { command: MeshCommand::Info { file } } => {
             print(&mesh_info::describe(&file)?)?;

@@ -329,3 +329,38 @@ fn a_run_on_the_cpu_says_nothing_of_gpus() {
         outcome.stderr
     );
 }
+
+/// A template runs as it is, and nothing that exists is overwritten.
+#[test]
+fn templates_run_and_names_of_templates_are_offered() {
+    let case = Case::new(WAVE);
+    for name in ["euler", "shock", "navier-stokes", "incompressible", "poisson"] {
+        let made = case.dgsuite(&["init", name]);
+        let file = format!("{name}.yaml");
+        assert_eq!(made.code, 0, "{}", made.stderr);
+        assert!(made.stdout.contains(&format!("dgsuite run {file}")), "{}", made.stdout);
+        let run = case.dgsuite(&["run", &file, "--ci"]);
+        assert!(run.code == 0 && run.stdout.contains("check passed"), "{name}: {}{}", run.stdout, run.stderr);
+        let again = case.dgsuite(&["init", name]);
+        assert!(
+            again.code == 2 && again.stderr.contains("exists, and nothing was written"),
+            "{}",
+            again.stderr
+        );
+    }
+    let made = case.dgsuite(&["init", "euler", "-o", "mine.yaml", "--schema"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let text = std::fs::read_to_string(case.path("mine.yaml")).unwrap();
+    assert!(
+        text.starts_with("# yaml-language-server: $schema=dgsuite.json\n") && text.contains("run mine.yaml")
+    );
+    assert!(text.contains("out/mine") && !text.contains("out/euler"), "{text}");
+    assert!(std::fs::read_to_string(case.path("dgsuite.json")).unwrap().contains("draft-07"));
+    let refused = case.dgsuite(&["init", "eulr"]);
+    assert!(refused.code == 2 && refused.stderr.contains("did you mean `euler`?"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("hint: the templates are euler, shock"), "{}", refused.stderr);
+    for shell in ["bash", "zsh", "fish"] {
+        let completions = case.dgsuite(&["completions", shell]);
+        assert!(completions.code == 0 && completions.stdout.contains("partition"), "{shell}");
+    }
+}
