@@ -5,6 +5,7 @@
 
 mod bench;
 mod devices;
+mod export;
 mod init;
 mod mesh_info;
 mod mesh_partition;
@@ -67,6 +68,9 @@ enum Command {
     /// Draw fields of finished runs (PNG, SVG): the plane, cuts and surfaces of solids
     #[command(after_help = picture::HELP)]
     Picture(Box<picture::PictureArgs>),
+    /// Write a stored state of a run for ParaView: other fields, another order, boundaries
+    #[command(after_help = export::HELP)]
+    Export(Box<export::ExportArgs>),
     /// Draw columns of tables as curves (SVG, PNG)
     #[command(after_help = plot::HELP)]
     Plot(plot::PlotArgs),
@@ -215,6 +219,7 @@ fn exit_code_of(error: &anyhow::Error) -> u8 {
         || error.is::<init::InitError>()
         || error.is::<plot::PlotError>()
         || error.is::<crate::picture::PictureError>()
+        || error.is::<crate::export::ExportError>()
         || error.is::<crate::report::html::HtmlError>()
         || error.is::<keys::KeysError>()
         || matches!(error.downcast_ref(), Some(StudyError::Input(_)))
@@ -244,6 +249,10 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         }
         Command::Picture(args) => {
             print(&picture::draw(&args)?)?;
+            Ok(0)
+        }
+        Command::Export(args) => {
+            print(&export::write(&args)?)?;
             Ok(0)
         }
         Command::Plot(args) => {

@@ -16,6 +16,7 @@
 //! | solver | [`systems::hyperbolic::Hyperbolic`] | a conservation law on a mesh |
 //! | linear solver | [`systems::elliptic::Elliptic`] | the screened Poisson equation on a mesh |
 //! | checkpoint | [`checkpoint::Checkpoint`] | the state of a run, written atomically, checked when read |
+//! | stored state | [`export::Stored`] | the state of a checkpoint with its space, as fields on cells |
 //! | picture of fields | [`picture::Picture`] | a page of fields of finished runs, as PNG or SVG |
 //! | drawing | [`draw`] | lines, texts, images, colour maps, axes |
 //! | files for ParaView | [`writer`] | Lagrange cells, series, tables |
@@ -49,6 +50,7 @@ pub mod bench;
 pub mod checkpoint;
 pub mod cli;
 pub mod draw;
+pub mod export;
 pub mod job;
 pub mod picture;
 pub mod pipeline;

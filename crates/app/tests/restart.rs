@@ -1,4 +1,5 @@
-//! Runs that continue from checkpoints: the first format, other parameters of the law, impossible numbers.
+//! Stored states: runs that continue from them (the first format, other parameters of the law, impossible
+//! numbers), and fields that are exported from them.
 
 #![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
@@ -9,7 +10,9 @@ use std::fs;
 use std::path::Path;
 
 use dgsuite::checkpoint;
-use support::{Case, number};
+use dgsuite::picture::{self, Run};
+use dgsuite::writer::{UnstructuredFields, Values};
+use support::{CHANNEL, Case, PLATE, STREAM, WAVE, number};
 
 /// The run that wrote `data/first-format.dgs`.
 const TWO_CELLS: &str = "\
@@ -132,4 +135,91 @@ fn coefficients_that_do_not_fit_their_order_are_refused_with_both_named() {
     );
     refused(&|c| c.state.basis = "wavelets".into(), "has a wavelets basis");
     refused(&|c| c.state.order = 1000, "has order 1000, which is not from 0 to 10");
+}
+
+/// A Poisson problem with curved elements, on which nothing but rounding hides a wrong coefficient.
+const HEAT: &str = "\
+mesh: { generate: { shape: tri, cells: [3, 3] }, map: { x: x + 0.1*x*y, order: 2 } }
+physics: { model: poisson, exact: sin(x)*y }
+space: { order: 3 }
+boundaries: { xmin: { type: dirichlet, u: exact }, xmax: { type: robin, alpha: 1, g: exact },
+  ymin: { type: dirichlet, u: exact }, ymax: { type: neumann, flux: exact } }
+";
+
+fn values<'a>(fields: &'a UnstructuredFields, name: &str) -> &'a [f64] {
+    let field = fields.pieces[0].point_data.iter().find(|field| field.name == name).unwrap();
+    let Values::Real(values) = &field.values else { panic!("{name}") };
+    values
+}
+
+#[test]
+fn an_exported_state_is_the_file_that_the_run_wrote() {
+    let with = |text: &str, output: &str| format!("{text}output: {output}\n");
+    let derived = "{ fields: { names: [Density, Vorticity, { head: p + u_x }], precision: double } }";
+    let gated = STREAM.replace("order: 1", "order: 2, shock: entropy-filter");
+    let cases = [
+        with(STREAM, "{ averages: { every_steps: 1 } }"),
+        with(&gated, "{ fields: { names: [Sensor, Pressure] } }"),
+        with(PLATE, derived),
+        with(CHANNEL, "{ fields: { names: [Pressure, QCriterion] } }"),
+        with(
+            &WAVE.replace("order: 2", "order: 3, basis: nodal"),
+            "{ checkpoint: { every_steps: 1, keep: 99 } }",
+        ),
+        HEAT.to_owned(),
+    ];
+    for yaml in &cases {
+        let case = Case::new(yaml);
+        case.run(&[]);
+        let outcome = case.dgsuite(&["export", "out/case"]);
+        assert_eq!(outcome.code, 0, "{yaml}{}", outcome.stderr);
+        let run = Run::open(&case.path("out/case")).unwrap();
+        let own = fs::read(&run.files().last().unwrap().1).unwrap();
+        assert!(own == fs::read(case.path("out/case/export.vtu")).unwrap(), "{yaml}{}", outcome.stdout);
+    }
+    // A former state, from the same run as the last but one case.
+    let case = Case::new(&cases[4]);
+    case.run(&[]);
+    let first = "out/case/checkpoints/step-00000001.dgs";
+    let outcome = case.dgsuite(&["export", "out/case", "--from", first, "--order", "6", "-o", "first.vtu"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let fields = picture::read(&case.path("first.vtu")).unwrap();
+    assert!(fields.time > 0.0 && fields.time < 0.1 && fields.pieces[0].order == 6, "{}", outcome.stdout);
+}
+
+#[test]
+fn fields_by_formula_and_boundaries_are_exported() {
+    let case = Case::new(STREAM);
+    case.run(&[]);
+    let head = "head=gamma*p + rho*u^2/2";
+    let boundaries = ["--surface", "ymin", "xmax", "--order", "3"];
+    let outcome = case.dgsuite(&[&["export", "out/case", "--field", head], &boundaries[..]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let surface = picture::read(&case.path("out/case/surface.vtu")).unwrap();
+    assert_eq!((surface.pieces[0].order, surface.pieces[0].n_cells()), (3, 4 + 2));
+    // Single precision.
+    assert!(values(&surface, "head").iter().all(|head| (head - 1.525).abs() < 1e-6));
+    let on = |x: &[f64; 3]| x[1].abs() < 1e-6 || (x[0] - 2.0).abs() < 1e-6;
+    assert!(surface.pieces[0].points.iter().all(on));
+    let refused = |arguments: &[&str], parts: &[&str]| {
+        let outcome = case.dgsuite(&[&["export"], arguments].concat());
+        assert_eq!(outcome.code, 2, "{}", outcome.stdout);
+        for part in parts {
+            assert!(outcome.stderr.contains(part), "`{part}` is not in: {}", outcome.stderr);
+        }
+    };
+    refused(
+        &["out/case", "--field", "Presure"],
+        &["`Presure`", "did you mean `Pressure`?", "--field Presure"],
+    );
+    refused(&["out/case", "--field", "a=rho+q"], &["unknown name `q`", "--field a=rho+q", "^"]);
+    refused(&["out/case", "--field", "p", "--field", "p"], &["has the name `p` twice"]);
+    refused(&["out/case", "--surface", "ymim"], &["no boundary `ymim`", "did you mean `ymin`?"]);
+    refused(&["out/case", "--order", "11"], &["--order cannot be `11`"]);
+    refused(&["out/case", "-o", "a.csv"], &["ends in .vtu"]);
+    refused(&["out"], &["out has no run to export", "choose a run inside of it: out/case"]);
+    refused(&["nowhere"], &["there is no such folder"]);
+    fs::remove_dir_all(case.path("out/case/checkpoints")).unwrap();
+    refused(&["out/case"], &["out/case holds no checkpoint", "hint: a run writes one at its end"]);
+    refused(&["out/case", "--from", "case.yaml"], &["case.yaml is not a checkpoint of dgsuite"]);
 }

@@ -23,7 +23,7 @@ use crate::pipeline::elliptic::EllipticPipeline;
 use crate::pipeline::elliptic::physics::ForcingSpec;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::node::Node;
-use crate::pipeline::output::Wanted;
+use crate::pipeline::output::{FieldSpec, Wanted};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Located, Place};
 use crate::run::directory::Former;
@@ -53,6 +53,8 @@ pub struct EllipticPlan {
     pub former: Former,
     /// Fields for ParaView; `None` if they are switched off.
     pub fields: Option<EllipticFields>,
+    /// Whether the solution is stored in a checkpoint.
+    pub stores: bool,
     /// The checks of the results.
     pub checks: Vec<CheckSpec>,
     /// The file's constants, with `order`, for the limits of the checks.
@@ -81,7 +83,7 @@ pub struct EllipticFields {
 }
 
 /// A field of the output.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct EllipticField {
     /// Its name in the file.
     pub name: String,
@@ -90,7 +92,7 @@ pub struct EllipticField {
 }
 
 /// The content of a field.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum FieldContent {
     /// The solution.
     Solution,
@@ -198,6 +200,7 @@ impl EllipticPlan {
             directory,
             former: choices.former(),
             fields,
+            stores: !choices.case_of_study,
             checks,
             known_values,
         })
@@ -249,14 +252,7 @@ fn fields(
     exact: bool,
     choices: &Choices,
 ) -> Result<Option<EllipticFields>, InputError> {
-    let named = |name: &str, content| EllipticField { name: name.to_owned(), content };
-    let usual = || {
-        let mut fields = vec![named("u", FieldContent::Solution)];
-        if exact {
-            fields.push(named("error", FieldContent::Error));
-        }
-        fields
-    };
+    let usual = || usual_fields(exact);
     let spec = match &file.output.fields {
         Wanted::Given(spec) => spec,
         Wanted::Default if !choices.case_of_study => {
@@ -267,26 +263,48 @@ fn fields(
     let Some(names) = &spec.names else {
         return Ok(Some(EllipticFields { fields: usual(), double: spec.double }));
     };
+    Ok(Some(EllipticFields { fields: named_fields(names, &file.constants, exact)?, double: spec.double }))
+}
+
+/// The fields of a run whose file names none: the solution and, where it is known, its error.
+pub fn usual_fields(exact: bool) -> Vec<EllipticField> {
+    let field = |name: &str, content| EllipticField { name: name.to_owned(), content };
+    let mut fields = vec![field("u", FieldContent::Solution)];
+    if exact {
+        fields.push(field("error", FieldContent::Error));
+    }
+    fields
+}
+
+/// Compiles fields by name and formula; `exact` says whether the exact solution is known.
+///
+/// # Errors
+/// Unknown names and formulas that do not parse.
+pub fn named_fields(
+    specs: &[FieldSpec],
+    constants: &Constants,
+    exact: bool,
+) -> Result<Vec<EllipticField>, InputError> {
     let mut known = vec!["u".to_owned()];
     known.extend(exact.then_some(["exact", "error"]).into_iter().flatten().map(str::to_owned));
-    let fields = names.iter().map(|spec| {
+    let field = |spec: &FieldSpec| {
         let name = &spec.name.value;
         let content = match (&spec.formula, &**name) {
             (Some(text), _) => {
-                FieldContent::Formula(Box::new(file.constants.located_formula(text, &FIELD_VARIABLES)?))
+                FieldContent::Formula(Box::new(constants.located_formula(text, &FIELD_VARIABLES)?))
             }
             (None, "u") => FieldContent::Solution,
             (None, "exact") if exact => FieldContent::Exact,
             (None, "error") if exact => FieldContent::Error,
             _ => {
-                let (key, found) = ("output.fields.names".to_owned(), name.clone());
+                let (key, found) = (spec.name.key.clone(), name.clone());
                 let problem = Problem::UnknownValue { key, found, known: known.clone() };
                 return Err(InputError::at(&spec.name.place, problem));
             }
         };
-        Ok(named(name, content))
-    });
-    Ok(Some(EllipticFields { fields: fields.collect::<Result<_, _>>()?, double: spec.double }))
+        Ok(EllipticField { name: name.clone(), content })
+    };
+    specs.iter().map(field).collect()
 }
 
 /// Paths in the summary of every run.

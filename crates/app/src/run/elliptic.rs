@@ -1,7 +1,7 @@
 //! The run of an elliptic problem: set-up, solve, results, summary.
 
 mod failure;
-mod outputs;
+pub(crate) mod outputs;
 mod summary;
 
 use std::fmt::Write as _;

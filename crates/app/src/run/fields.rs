@@ -4,13 +4,23 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use dgsuite_mesh::Mesh;
+
 use crate::plan::FieldsPlan;
 use crate::plan::fields::{OfElement, OutputField};
 use crate::systems::hyperbolic::{Hyperbolic, SampledSet};
 use crate::writer::background::Making;
-use crate::writer::{CellBlock, Field, Precision, UnstructuredFields, VtuOptions, WriterError};
+use crate::writer::{
+    CellBlock, Field, MAX_LAGRANGE_ORDER, Precision, UnstructuredFields, VtuOptions, WriterError,
+};
 
-/// Samples the solution at its own order (at least 1, and at least that of the geometry).
+/// The order of the lattice on which a solution of order `order` is written: its own, at least that of the
+/// geometry, and at least 1.
+pub fn lattice_order(order: usize, mesh: &Mesh) -> usize {
+    order.max(mesh.max_order()).clamp(1, MAX_LAGRANGE_ORDER)
+}
+
+/// Samples the solution on lattices of order `lattice_order` and computes the fields.
 ///
 /// With `mark_failures`, cells have a field `not_finite`, which is 1 if a value is not a finite number.
 pub fn sample(

@@ -91,8 +91,7 @@ impl<'a> Outputs<'a> {
             Some(every) => Some((open(directory.fields())?, Schedule::new(every, now))),
             None => None,
         };
-        let geometry = plan.setup.mesh.max_order();
-        let lattice_order = plan.setup.order.max(geometry).clamp(1, crate::writer::MAX_LAGRANGE_ORDER);
+        let lattice_order = fields::lattice_order(plan.setup.order, &plan.setup.mesh);
         Ok(Self {
             monitors: monitors::open(plan, &directory, now)?,
             surfaces: match &plan.surfaces {

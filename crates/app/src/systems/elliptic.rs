@@ -28,6 +28,7 @@ mod options;
 mod parts;
 pub(in crate::systems) mod preconditioner;
 mod solved;
+mod stored;
 pub(in crate::systems) mod watched;
 
 use std::sync::Arc;
@@ -37,9 +38,9 @@ use std::time::Instant;
 use dgsuite_amg::{AmgError, MatrixError, Pcg, Reference, SolveError, Stop};
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
 use dgsuite_mesh::Mesh;
-use dgsuite_ops::OpsError;
 pub use dgsuite_ops::elliptic::{EllipticBoundary as EllipticKind, EllipticErrors as Errors};
 use dgsuite_ops::elliptic::{GradientField, Sipdg, SipdgOptions};
+use dgsuite_ops::{OpsError, Sample};
 
 use self::bridge::Operator;
 use self::on_device::DeviceSolver;
@@ -47,6 +48,7 @@ pub use self::options::{CoarseSpace, Orders, Preconditioning, SmootherKind, Solv
 use self::parts::Constants;
 use self::preconditioner::Built;
 pub use self::solved::{BadDatum, Imbalance, Solved};
+pub use self::stored::{LAW, Stored};
 use self::watched::Watched;
 use super::device::Device;
 use super::hyperbolic::SampledSet;
@@ -309,19 +311,8 @@ impl Elliptic {
         let opened_s = start.elapsed().as_secs_f64();
         let start = Instant::now();
         let host = Arc::new(Host::new(setup.threads)?);
-        let conditions: Vec<_> = setup.boundaries.iter().map(|c| (c.name.clone(), c.kind)).collect();
-        let options = SipdgOptions { penalty: setup.penalty, ..SipdgOptions::new(setup.order) };
-        let (kappa, lambda) = (&setup.kappa, &setup.lambda);
-        let sipdg = Sipdg::<f64>::new(
-            Arc::clone(&setup.mesh),
-            &options,
-            &|element, x| kappa(element, x),
-            &|element, x| lambda(element, x),
-            &conditions,
-            Arc::clone(&host),
-        )?;
+        let operator = operator(&setup, &host)?;
         parts::check(&setup)?;
-        let operator = Operator(Arc::new(sipdg));
         let mut description = EllipticDescription {
             dofs: operator.0.dofs(),
             threads: host.n_threads(),
@@ -454,15 +445,34 @@ impl Elliptic {
     /// Returns the solution on the lattices of the cells.
     #[must_use]
     pub fn sample(&self, u: &[f64], order: usize) -> Vec<SampledSet> {
-        let sets = self.operator.0.sample(u, order);
-        sets.into_iter()
-            .map(|set| SampledSet {
-                shape: set.shape,
-                points: set.points,
-                values: set.values,
-                gradients: Vec::new(),
-                elements: set.elements.iter().map(|&e| self.setup.mesh.tag(e)).collect(),
-            })
-            .collect()
+        located(self.operator.0.sample(u, order), &self.setup.mesh)
     }
+}
+
+/// Makes the operator of a set-up.
+fn operator(setup: &EllipticSetup, host: &Arc<Host>) -> Result<Operator<f64>, EllipticError> {
+    let conditions: Vec<_> = setup.boundaries.iter().map(|c| (c.name.clone(), c.kind)).collect();
+    let options = SipdgOptions { penalty: setup.penalty, ..SipdgOptions::new(setup.order) };
+    let (kappa, lambda) = (&setup.kappa, &setup.lambda);
+    let sipdg = Sipdg::<f64>::new(
+        Arc::clone(&setup.mesh),
+        &options,
+        &|element, x| kappa(element, x),
+        &|element, x| lambda(element, x),
+        &conditions,
+        Arc::clone(host),
+    )?;
+    Ok(Operator(Arc::new(sipdg)))
+}
+
+/// Samples with the numbers of their elements in the mesh file.
+pub(crate) fn located(samples: Vec<Sample>, mesh: &Mesh) -> Vec<SampledSet> {
+    let set = |set: Sample| SampledSet {
+        shape: set.shape,
+        points: set.points,
+        values: set.values,
+        gradients: Vec::new(),
+        elements: set.elements.iter().map(|&e| mesh.tag(e)).collect(),
+    };
+    samples.into_iter().map(set).collect()
 }

@@ -30,7 +30,7 @@ pub const PREVIOUS: &str = "previous";
 const PARTIAL: &str = ".previous.partial";
 
 /// Results in the directory itself.
-const FILES: [&str; 9] = [
+const FILES: [&str; 11] = [
     "summary.json",
     "pipeline.yaml",
     "fields.pvd",
@@ -40,6 +40,8 @@ const FILES: [&str; 9] = [
     "convergence.svg",
     "report.md",
     "report.html",
+    "export.vtu",
+    "surface.vtu",
 ];
 
 /// Directories with results; the first is the root.

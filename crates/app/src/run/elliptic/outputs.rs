@@ -1,17 +1,20 @@
 //! The files of a solve: fields for ParaView, the history of residuals as a table.
 
+use dgsuite_timeint::TimePoint;
+
 use super::Failure;
+use crate::checkpoint::{self, Checkpoint};
+use crate::plan::elliptic::functions::ExactSolution;
 use crate::plan::elliptic::{EllipticField, EllipticPlan, FieldContent};
 use crate::run::Status;
 use crate::run::directory::Directory;
+use crate::run::fields::lattice_order;
 use crate::run::not_finite::NotFinite;
 use crate::run::pictures;
 use crate::systems::elliptic::{Elliptic, Solved};
 use crate::systems::hyperbolic::SampledSet;
 use crate::writer::pvd::Series;
-use crate::writer::{
-    CellBlock, Field, MAX_LAGRANGE_ORDER, Precision, UnstructuredFields, VtuOptions, WriterError, csv,
-};
+use crate::writer::{CellBlock, Field, Precision, UnstructuredFields, VtuOptions, WriterError, csv};
 
 /// Writes all results except the summary.
 ///
@@ -26,10 +29,11 @@ pub(super) fn write(
     not_finite: &NotFinite,
 ) -> Result<(), WriterError> {
     residuals(solved, directory)?;
-    let order = plan.setup.order.max(plan.setup.mesh.max_order()).clamp(1, MAX_LAGRANGE_ORDER);
+    let order = lattice_order(plan.setup.order, &plan.setup.mesh);
     let sample = |fields: &[EllipticField]| {
         let sets = solver.sample(&solved.u, order);
-        let pieces = sets.into_iter().map(|set| block(set, order, plan, fields)).collect();
+        let exact = plan.exact.as_ref();
+        let pieces = sets.into_iter().map(|set| block(set, order, exact, fields)).collect();
         UnstructuredFields { time: 0.0, pieces }
     };
     if failure.is_some_and(|failure| failure.status != Status::Stopped) {
@@ -40,12 +44,23 @@ pub(super) fn write(
         }
         let last = [EllipticField { name: "u".into(), content: FieldContent::Solution }];
         sample(&last).write(&path, &VtuOptions::default())?;
-    } else if let Some(fields) = &plan.fields {
+        return Ok(());
+    }
+    if let Some(fields) = &plan.fields {
         let precision = if fields.double { Precision::Double } else { Precision::Single };
         let mut series = Series::create(directory.fields())?;
         let sampled = sample(&fields.fields);
         not_finite.look_at_fields(&sampled);
         series.write(&sampled, &VtuOptions { precision, ..VtuOptions::default() })?;
+    }
+    if plan.stores {
+        let saved = Checkpoint {
+            now: TimePoint { t: 0.0, low: 0.0, step: 0 },
+            state: solver.save(&solved.u),
+            averages: Vec::new(),
+            sections: Vec::new(),
+        };
+        checkpoint::write(&directory.checkpoints(), &saved, plan.mesh_digest)?;
     }
     Ok(())
 }
@@ -64,9 +79,15 @@ fn residuals(solved: &Solved, directory: &Directory) -> Result<(), WriterError> 
     Ok(())
 }
 
-fn block(set: SampledSet, order: usize, plan: &EllipticPlan, fields: &[EllipticField]) -> CellBlock {
+/// Computes fields on the lattice of the elements of a set.
+pub(crate) fn block(
+    set: SampledSet,
+    order: usize,
+    exact: Option<&ExactSolution>,
+    fields: &[EllipticField],
+) -> CellBlock {
     let u = set.values.first().map_or(&[][..], Vec::as_slice);
-    let exact = |x: [f64; 3]| plan.exact.as_ref().map_or(0.0, |exact| exact.value.at(x));
+    let exact = |x: [f64; 3]| exact.map_or(0.0, |exact| exact.value.at(x));
     let point_data = fields
         .iter()
         .map(|field| {

@@ -1,0 +1,187 @@
+//! Stored states of runs as files for other programs: another set of fields, another order, boundaries.
+//!
+//! [`Stored`] is the state of a checkpoint with the space of its run, made from the file that the run has
+//! written beside its results. It is sampled by the same functions as in the run, so that a field has the
+//! same bits as if the run had written it (on a GPU: but for rounding).
+
+mod error;
+mod fields;
+
+use std::path::{Path, PathBuf};
+
+pub use self::error::ExportError;
+pub use self::fields::Fields;
+use self::fields::of_last_step;
+use crate::checkpoint::{self, Checkpoint, CheckpointProblem};
+use crate::pipeline::overrides::Override;
+use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::source::Located;
+use crate::pipeline::{Document, Sections};
+use crate::plan::elliptic::EllipticPlan;
+use crate::plan::monitors::named_boundaries;
+use crate::plan::{Choices, Plan};
+use crate::run::elliptic::outputs;
+use crate::run::fields::{lattice_order, sample};
+use crate::run::surfaces;
+use crate::systems::elliptic::{self, LAW, located};
+use crate::systems::hyperbolic::Hyperbolic;
+use crate::writer::{Precision, UnstructuredFields, VtuOptions};
+use dgsuite_mesh::Mesh;
+
+/// A stored state of a run, with its space.
+pub struct Stored {
+    /// The checkpoint.
+    pub file: PathBuf,
+    /// The time of the state.
+    pub time: f64,
+    /// The number of steps done.
+    pub step: u64,
+    model: Model,
+}
+
+/// The model of a run with its solution.
+enum Model {
+    /// A model in time.
+    Flow(Box<Plan>, Box<Hyperbolic>),
+    /// An elliptic problem.
+    Elliptic(Box<EllipticPlan>, Box<elliptic::Stored>),
+}
+
+impl Stored {
+    /// Opens a state of the run whose results are in the folder `run`: that of the checkpoint `from`, or the
+    /// newest one. Nothing on the disk changes, and the run may still go.
+    ///
+    /// # Errors
+    /// A folder without a run or with a study, no checkpoint, one of another model or mesh, and mistakes in
+    /// the file of the run, such as a mesh that has been moved.
+    pub fn open(run: &Path, from: Option<&Path>) -> Result<Self, ExportError> {
+        let pipeline = run.join("pipeline.yaml");
+        if !pipeline.is_file() {
+            return Err(ExportError::NoRun { path: run.to_owned(), inside: runs_inside(run) });
+        }
+        // The state is sampled on the CPU, wherever the run was.
+        let cpu = Override::option("--device", "device", "cpu")?;
+        let document = Document::read(&pipeline, false, &[cpu])?;
+        let of_study = match document.sections()? {
+            Sections::Flow(file) => file.study.is_some(),
+            Sections::Elliptic(file) => file.study.is_some(),
+        };
+        if of_study {
+            return Err(ExportError::Study { path: run.to_owned(), inside: runs_inside(run) });
+        }
+        let file = checkpoint::find(from.unwrap_or(run)).map_err(|error| match error.problem {
+            CheckpointProblem::NoneThere => ExportError::NoState { path: error.path },
+            _ => ExportError::Checkpoint(error),
+        })?;
+        // A plan checks that its results can be written; those of this one are not.
+        let choices =
+            Choices { output: Some(std::env::temp_dir().join("dgsuite-export")), ..Choices::default() };
+        let refused = |error: InputError| match *error.problem {
+            Problem::Restart { error } => ExportError::Checkpoint(error),
+            _ => error.into(),
+        };
+        if document.is_elliptic() {
+            let plan = EllipticPlan::new(&document, &choices)?;
+            let saved = checkpoint::read(&file, LAW, plan.mesh_digest).map_err(ExportError::Checkpoint)?;
+            let stored = elliptic::Stored::new(plan.setup.clone(), &saved.state)
+                .map_err(|error| InputError::nowhere(Problem::Elliptic { error }))?
+                .ok_or_else(|| ExportError::Order { path: file.clone(), order: plan.setup.order })?;
+            return Ok(Self::of(file, &saved, Model::Elliptic(Box::new(plan), Box::new(stored))));
+        }
+        let plan =
+            Plan::new(&document, &Choices { restart: Some(file.clone()), ..choices }).map_err(refused)?;
+        let setup = |error| InputError::nowhere(Problem::Setup { error });
+        let mut solver = Hyperbolic::new(plan.setup.clone(), plan.initial.as_ref(), 0.0).map_err(setup)?;
+        let saved = plan.restart.as_ref().map(|(_, saved)| saved);
+        let saved = saved.ok_or_else(|| ExportError::NoState { path: run.to_owned() })?.clone();
+        solver.restore(&saved.state).map_err(setup)?;
+        Ok(Self::of(file, &saved, Model::Flow(Box::new(plan), Box::new(solver))))
+    }
+
+    fn of(file: PathBuf, saved: &Checkpoint, model: Model) -> Self {
+        Self { file, time: saved.now.t, step: saved.now.step, model }
+    }
+
+    /// Describes the state in words.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        match &self.model {
+            Model::Flow(..) => format!("{name}, t = {}, step {}", self.time, self.step),
+            Model::Elliptic(..) => format!("the solution in {name}"),
+        }
+    }
+
+    /// The mesh.
+    #[must_use]
+    pub fn mesh(&self) -> &Mesh {
+        match &self.model {
+            Model::Flow(plan, _) => &plan.setup.mesh,
+            Model::Elliptic(plan, _) => &plan.setup.mesh,
+        }
+    }
+
+    /// The order of the cells that the run itself writes.
+    #[must_use]
+    pub fn order(&self) -> usize {
+        match &self.model {
+            Model::Flow(plan, _) => lattice_order(plan.setup.order, &plan.setup.mesh),
+            Model::Elliptic(plan, _) => lattice_order(plan.setup.order, &plan.setup.mesh),
+        }
+    }
+
+    /// The options of the writer that the run itself uses.
+    #[must_use]
+    pub fn options(&self) -> VtuOptions {
+        let double = match &self.model {
+            Model::Flow(plan, _) => plan.fields.double,
+            Model::Elliptic(plan, _) => plan.fields.as_ref().is_some_and(|fields| fields.double),
+        };
+        let precision = if double { Precision::Double } else { Precision::Single };
+        VtuOptions { precision, ..VtuOptions::default() }
+    }
+
+    /// Returns fields on cells of order `order`, from 1 to
+    /// [`MAX_LAGRANGE_ORDER`](crate::writer::MAX_LAGRANGE_ORDER).
+    #[must_use]
+    pub fn volume(&self, fields: &Fields, order: usize) -> UnstructuredFields {
+        match (&self.model, fields) {
+            (Model::Flow(_, solver), Fields::Flow(fields)) => {
+                let mut volume = sample(solver, self.time, order, fields, false);
+                let lost = |name: &str| fields.iter().any(|field| field.name == name && of_last_step(field));
+                volume.pieces.iter_mut().for_each(|piece| piece.cell_data.retain(|field| !lost(&field.name)));
+                volume
+            }
+            (Model::Elliptic(plan, solution), Fields::Elliptic(fields)) => {
+                let sets = located(solution.sample(order), &plan.setup.mesh);
+                let block = |set| outputs::block(set, order, plan.exact.as_ref(), fields);
+                UnstructuredFields { time: self.time, pieces: sets.into_iter().map(block).collect() }
+            }
+            // Fields are those of the same state.
+            _ => UnstructuredFields { time: self.time, pieces: Vec::new() },
+        }
+    }
+
+    /// Returns fields on the faces of boundaries, from the elements at them, on cells of order `order`.
+    ///
+    /// # Errors
+    /// A boundary that the mesh does not have.
+    pub fn surface(
+        &self,
+        boundaries: &[Located<String>],
+        fields: &Fields,
+        order: usize,
+    ) -> Result<UnstructuredFields, ExportError> {
+        let names = named_boundaries(boundaries, self.mesh())?;
+        Ok(surfaces::restrict(&self.volume(fields, order), self.mesh(), &names))
+    }
+}
+
+/// The names of folders inside of one that hold runs, as those of a study.
+fn runs_inside(path: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let runs = entries.filter(|entry| entry.path().join("pipeline.yaml").is_file());
+    let mut names: Vec<String> = runs.map(|entry| entry.path().display().to_string()).collect();
+    names.sort();
+    names
+}
