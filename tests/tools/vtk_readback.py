@@ -9,6 +9,7 @@ The list holds one object per file (paths relative to the list):
   points  number of a point of the file and its `expected` position and values
   linear  of straight cells cut into linear ones: `law` c0 + c1 x + c2 y + c3 z of Pressure, total
           `size`, `dim`, positions `inside` which some cell must hold
+  data    names of cell data with the `expected` values of the first cells
 Exit code 1 and one line for each difference if any is larger than the tolerance.
 """
 
@@ -127,12 +128,17 @@ def check(directory, expected):
     need(grid.GetNumberOfCells() == expected["cells"], f"{grid.GetNumberOfCells()} cells")
     compare("TimeValue", grid.GetFieldData().GetArray("TimeValue").GetTuple(0), [expected["time"]], 0.0)
     kind = {"Float32": vtk.VTK_FLOAT, "Float64": vtk.VTK_DOUBLE}[expected["precision"]]
-    for array in (grid.GetPoints().GetData(), grid.GetPointData().GetArray("Pressure")):
+    fields = grid.GetPointData()
+    for array in [grid.GetPoints().GetData()] + [fields.GetArray(a) for a in range(fields.GetNumberOfArrays())]:
         need(array.GetDataType() == kind, f"{array.GetName()} is {array.GetDataTypeAsString()}")
     errors = [check_probe(grid, probe, tolerance) for probe in expected.get("probes", [])]
     errors += [check_point(grid, point, tolerance) for point in expected.get("points", [])]
     if "linear" in expected:
         errors.append(check_linear(grid, expected["linear"], tolerance))
+    for name, values in expected.get("data", {}).items():
+        array = grid.GetCellData().GetArray(name)
+        need(array is not None, f"no cell data {name}")
+        errors.append(compare(name, [array.GetTuple1(i) for i in range(len(values))], values, tolerance))
     need(errors, "nothing to compare")
     return max(errors)
 

@@ -7,6 +7,7 @@ mod bench;
 mod devices;
 mod export;
 mod init;
+mod mesh_cells;
 mod mesh_info;
 mod mesh_partition;
 mod picture;
@@ -185,11 +186,9 @@ struct RunArgs {
 
 #[derive(Debug, Subcommand)]
 enum MeshCommand {
-    /// Print the elements, boundaries, sizes and quality of a Gmsh file
-    Info {
-        /// The mesh file (Gmsh 2.2 or 4.1, text or binary)
-        file: PathBuf,
-    },
+    /// Print the elements, regions, boundaries, sizes and quality of a Gmsh file
+    #[command(after_help = mesh_info::HELP)]
+    Info(mesh_info::InfoArgs),
     /// Cut a mesh into parts as a run on several ranks does; print their balance and write a picture
     Partition(mesh_partition::PartitionArgs),
 }
@@ -280,8 +279,8 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
                 _ => Ok(0),
             }
         }
-        Command::Mesh { command: MeshCommand::Info { file } } => {
-            print(&mesh_info::describe(&file)?)?;
+        Command::Mesh { command: MeshCommand::Info(args) } => {
+            print(&mesh_info::describe(&args)?)?;
             Ok(0)
         }
         Command::Mesh { command: MeshCommand::Partition(args) } => {

@@ -400,20 +400,6 @@ fn quiet_runs_say_nothing_and_no_bar_is_drawn_off_a_terminal() {
     assert!(fs::read_to_string(case.path("out/case/log.txt")).unwrap().contains("MDOF/s"));
 }
 
-#[test]
-fn mesh_info_lists_what_a_file_holds() {
-    let case = Case::new(WAVE);
-    let mesh = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n1 7 \"hot wall\"\n$EndPhysicalNames\n\
-                $Nodes\n4\n1 0 0 0\n2 2 0 0\n3 2 1 0\n4 0 1 0\n$EndNodes\n\
-                $Elements\n3\n1 1 2 7 1 1 2\n2 2 2 1 1 1 2 3\n3 2 2 1 1 1 3 4\n$EndElements\n";
-    fs::write(case.path("two.msh"), mesh).unwrap();
-    let outcome = case.dgsuite(&["mesh", "info", "two.msh"]);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    for part in ["2 (2 tri)", "hot wall (1 faces)", "area        2.000000", "x from 0 to 2", "worst"] {
-        assert!(outcome.stdout.contains(part), "`{part}` is not in:\n{}", outcome.stdout);
-    }
-}
-
 /// The reservoir of a free stream gives this free stream: its temperature is that of the reference.
 #[test]
 fn temperatures_of_inviscid_flow_are_those_of_its_reference() {

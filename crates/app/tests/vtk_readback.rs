@@ -15,6 +15,7 @@ use dgsuite::writer::{
     CellBlock, Cells, Field, MAX_LAGRANGE_ORDER, Precision, UnstructuredFields, VtuOptions,
 };
 use dgsuite_basis::{Shape, lattice::lattice};
+use dgsuite_mesh::{Mesh, generate, gmsh::Format, quality};
 use serde_json::{Value, json};
 
 /// Numbers in [−1, 1) from a linear congruential generator (Knuth's MMIX constants).
@@ -309,17 +310,68 @@ fn read_back(python: &Path, script: &Path, directory: &Path, expected: &Value) -
     (output.status.success(), String::from_utf8_lossy(&text).into_owned())
 }
 
-#[test]
-fn vtk_reads_every_shape_and_order() {
-    let (python, script) = match tools() {
-        Ok(tools) => tools,
+/// The tools, or none if they need not be there.
+fn required_tools(test: &str) -> Option<(PathBuf, PathBuf)> {
+    match tools() {
+        Ok(tools) => Some(tools),
         Err(reason) => {
             assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{reason}");
             // Not eprintln!, because the harness would hide the line if the test passes.
-            let _ = writeln!(std::io::stderr(), "SKIPPED vtk_reads_every_shape_and_order: {reason}");
-            return;
+            let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {reason}");
+            None
         }
-    };
+    }
+}
+
+fn dgsuite(directory: &Path, args: &[&str]) {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_dgsuite")).args(args).current_dir(directory).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A box of 2 by 2 cubic quadrilaterals, bent by a map that they represent exactly.
+fn bent_box() -> (Mesh, impl Fn([f64; 2]) -> [f64; 3]) {
+    let bend = |[x, y]: [f64; 2]| [x + 0.3 * y * y * y, y + 0.2 * x * x, 0.0];
+    let mut mesh = generate::Box::unit(Shape::Quadrilateral, 2).build().unwrap();
+    mesh.elevate(3).unwrap();
+    mesh.map(|[x, y, _]| bend([x, y])).unwrap();
+    (mesh, bend)
+}
+
+#[test]
+fn vtk_reads_the_cells_of_mesh_info() {
+    let Some((python, script)) = required_tools("vtk_reads_the_cells_of_mesh_info") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let (mesh, bend) = bent_box();
+    mesh.write(directory.path().join("bent.msh"), &Format::default()).unwrap();
+    dgsuite(directory.path(), &["mesh", "info", "bent.msh", "--vtu", "bent.vtu"]);
+    let quality = quality::elements(&mesh);
+    let of = |f: fn(&quality::ElementQuality) -> f64| quality.iter().map(f).collect::<Vec<_>>();
+    let probes: Vec<Value> = (0..4)
+        .map(|cell| {
+            let corner = [0.5 * f64::from(cell % 2), 0.5 * f64::from(cell / 2)];
+            let x = bend([corner[0] + 0.5 * 0.3, corner[1] + 0.5 * 0.85]);
+            let at = [0.3, 0.85, 0.0];
+            json!({ "cell": cell, "type": 70, "element_id": cell + 1, "at": at, "expected": { "x": x } })
+        })
+        .collect();
+    let expected = json!([{
+        "file": "bent.vtu", "time": 0.0, "precision": "Float64", "tolerance": 1e-13, "cells": 4,
+        "probes": probes,
+        "data": {
+            "scaled_jacobian": of(|q| q.scaled_jacobian),
+            "jacobian_ratio": of(|q| q.jacobian_ratio),
+            "size": of(|q| q.size),
+            "region": [1, 1, 1, 1],
+        },
+    }]);
+    let (passed, text) = read_back(&python, &script, directory.path(), &expected);
+    assert!(passed, "{text}");
+}
+
+#[test]
+fn vtk_reads_every_shape_and_order() {
+    let Some((python, script)) = required_tools("vtk_reads_every_shape_and_order") else { return };
     let directory = tempfile::tempdir().unwrap();
     let mut files =
         Files { directory: directory.path().to_owned(), expected: Vec::new(), random: Random(20_230_817) };

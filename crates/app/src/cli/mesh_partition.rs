@@ -8,9 +8,10 @@ use dgsuite_basis::{Quadrature, Shape};
 use dgsuite_mesh::{Cutting, Mesh, Partition, SpaceFillingCurve};
 use dgsuite_ops::Scheme;
 
+use super::mesh_cells::{self, Values};
 use crate::plan::print::grouped;
 use crate::systems::setup::cost;
-use crate::writer::{CellBlock, Field, UnstructuredFields, VtuOptions};
+use crate::writer::VtuOptions;
 
 #[derive(Debug, Args)]
 pub(super) struct PartitionArgs {
@@ -92,7 +93,8 @@ pub(super) fn describe(args: &PartitionArgs) -> anyhow::Result<String> {
     );
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{stem}.parts.vtu")));
-    picture(&mesh, &partition).write(&path, &VtuOptions::default())?;
+    let part = partition.of().iter().map(|&part| i64::from(part)).collect();
+    mesh_cells::elements(&mesh, &[("part", Values::Integer(part))]).write(&path, &VtuOptions::default())?;
     let _ = writeln!(out, "the parts are shown in {}", path.display());
     Ok(out)
 }
@@ -115,27 +117,4 @@ fn message_bytes(mesh: &Mesh, partition: &Partition, order: usize) -> Vec<usize>
         }
     }
     bytes
-}
-
-/// The mesh with the part of each element.
-fn picture(mesh: &Mesh, partition: &Partition) -> UnstructuredFields {
-    let piece = |(s, set): (usize, &dgsuite_mesh::ElementSet)| CellBlock {
-        shape: set.shape,
-        order: set.order,
-        points: (0..set.len()).flat_map(|i| mesh.element_points(s, i)).collect(),
-        point_data: Vec::new(),
-        cell_data: vec![
-            Field::integer(
-                "part",
-                1,
-                (0..set.len()).map(|i| i64::from(partition.of()[set.first + i])).collect(),
-            ),
-            Field::integer(
-                "element_id",
-                1,
-                set.tags.iter().map(|&t| i64::try_from(t).unwrap_or(i64::MAX)).collect(),
-            ),
-        ],
-    };
-    UnstructuredFields { time: 0.0, pieces: mesh.sets.iter().enumerate().map(piece).collect() }
 }
