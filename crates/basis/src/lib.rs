@@ -14,6 +14,7 @@
 //! | interpolation, curved geometry | [`LagrangeBasis`] on the [`lattice`](mod@lattice) |
 //! | all matrices of a scheme | [`ElementSpec`] → [`ReferenceElement`], [`TensorFactors`] |
 //! | flux reconstruction | [`Correction`], [`correction`] |
+//! | values at points, by sum factorisation | [`Evaluation`] |
 //! | change of the order of a field | [`degree_change`] |
 //! | cell averages and derivatives | [`TaylorBasis`] |
 //!
@@ -55,6 +56,7 @@ pub mod correction;
 mod degree;
 pub mod element;
 mod error;
+mod evaluation;
 pub mod jacobi;
 mod lagrange;
 pub mod lattice;
@@ -70,6 +72,7 @@ pub use correction::Correction;
 pub use degree::degree_change;
 pub use element::{Cubature, ElementSpec, ReferenceElement, Representation, TensorFactors};
 pub use error::BasisError;
+pub use evaluation::{Evaluation, PointMap};
 pub use lagrange::LagrangeBasis;
 pub use matrix::Matrix;
 pub use nodes::{NodeSet, nodes};

@@ -8,7 +8,7 @@
 use crate::boundary_set::BoundarySet;
 use crate::connect::{Foreign, index};
 use crate::discretization::Discretization;
-use crate::fields::{Sample, coefficients, face_geometry};
+use crate::fields::{Sample, coefficients, face_geometry, inside, on_lattice};
 use crate::geometry::{GeometryBasis, reference_normal};
 use crate::group::{Group, element_points};
 use crate::halo::Halo;
@@ -271,29 +271,30 @@ impl<T: PackScalar> Discretization<T> {
         let (dim, fields, nf) = (self.mesh.dim, group.state.fields, group.trace.rows);
         let state = &u[group.offset..group.offset + group.state.len()];
         let points = inside(group.shape, lattice(group.shape, order));
+        let of = on_lattice(&group.parts[0].reference, order);
         let values = group.parts[0].reference.evaluate(&points);
-        let slopes = group.parts[0].reference.gradient(&points);
-        let lifts_of = |reference: &ReferenceElement| -> Vec<Matrix> {
-            directed_lifts(reference).iter().map(|lift| values.mul(lift)).collect()
+        let lifts_of = |reference: &ReferenceElement| -> Vec<Lift> {
+            directed_lifts(reference).iter().map(|lift| Lift::new(&values.mul(lift))).collect()
         };
-        let lifts: Vec<(usize, Vec<Matrix>)> =
+        let lifts: Vec<(usize, Vec<Lift>)> =
             group.parts.iter().map(|p| (p.first_block, lifts_of(&p.reference))).collect();
         let orders = self.mesh.sets.iter().filter(|s| s.shape == group.shape).map(|s| s.order);
         let geometry: Vec<(usize, GeometryBasis)> =
             orders.map(|n| (n, GeometryBasis::new(group.shape, n, &points))).collect();
         let per_slot = |slot: usize| -> Vec<f64> {
             let c = coefficients(group, state, slot);
-            let c = Matrix::from_fn(group.state.rows, fields, |i, k| c[k][i]);
-            let jump = Matrix::from_fn(nf, fields, |q, k| jumps[(slot * nf + q) * fields + k]);
+            let c = c.concat();
+            let jump = &jumps[slot * nf * fields..(slot + 1) * nf * fields];
             let part = lifts.iter().rposition(|l| l.0 <= slot / group.state.lanes).unwrap_or(0);
             let (set, local) = self.mesh.locate(group.elements[slot] as usize);
             let i = geometry.iter().position(|g| g.0 == self.mesh.sets[set].order).unwrap_or(0);
             let metric = metric_of(dim, &geometry[i].1, &element_points(&self.mesh, set, local));
             let mut out = vec![0.0; dim * fields * points.len()];
             for d in 0..dim {
-                let (slope, lifted) = (slopes[d].mul(&c), lifts[part].1[d].mul(&jump));
+                let (slope, lifted) = (of.derivatives[d].apply(&c), lifts[part].1[d].apply(jump, fields));
                 for q in 0..points.len() {
-                    for (k, (a, b)) in slope.row(q).iter().zip(lifted.row(q)).enumerate() {
+                    for (k, b) in lifted.row(q).iter().enumerate() {
+                        let a = slope[k * points.len() + q];
                         for x in 0..dim {
                             out[(x * fields + k) * points.len() + q] += metric[q][d][x] * (a + b);
                         }
@@ -370,14 +371,24 @@ fn row_times(a: &Matrix, row: usize, v: &[f64]) -> f64 {
     a.row(row).iter().zip(v).map(|(a, v)| a * v).sum()
 }
 
-/// Moves points slightly away from the apex of a pyramid, where the derivatives of its rational functions are
-/// undefined.
-fn inside(shape: dgsuite_basis::Shape, mut points: Vec<[f64; 3]>) -> Vec<[f64; 3]> {
-    const AWAY: f64 = 1e-6;
-    if shape == dgsuite_basis::Shape::Pyramid {
-        for x in points.iter_mut().filter(|x| x[2] > 1.0 - AWAY) {
-            *x = [0.0, 0.0, 1.0 - AWAY];
-        }
+/// A matrix from jumps at face points to points of the element, without the columns that are zero: those of
+/// faces whose reference normal has no part in its direction.
+struct Lift {
+    points: Vec<usize>,
+    matrix: Matrix,
+}
+
+impl Lift {
+    fn new(whole: &Matrix) -> Self {
+        let points: Vec<usize> =
+            (0..whole.cols()).filter(|&q| (0..whole.rows()).any(|i| whole[(i, q)] != 0.0)).collect();
+        let matrix = Matrix::from_fn(whole.rows(), points.len(), |i, j| whole[(i, points[j])]);
+        Self { points, matrix }
     }
-    points
+
+    /// `[point][field]` from jumps `[face point][field]`.
+    fn apply(&self, jumps: &[f64], fields: usize) -> Matrix {
+        let used = |j: usize, k: usize| jumps[self.points[j] * fields + k];
+        self.matrix.mul(&Matrix::from_fn(self.points.len(), fields, used))
+    }
 }

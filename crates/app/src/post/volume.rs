@@ -1,72 +1,67 @@
 //! Integrals of formulas of the solution and of its derivatives, from samples on the lattices of elements.
 
-use dgsuite_basis::{LagrangeBasis, Matrix, Quadrature, Shape};
+use dgsuite_basis::{Evaluation, LagrangeBasis, Quadrature, Shape};
 use dgsuite_gpu::ExactSum;
 use dgsuite_physics::formula::Formula;
 use rayon::prelude::*;
 
 use crate::systems::hyperbolic::SampledSet;
 
-/// Elements that are interpolated by one product of matrices.
-const RUN: usize = 4;
-
 /// Interpolation from the lattice of a shape to the points of a cubature rule.
 struct Rule {
-    values: Matrix,
-    derivatives: [Matrix; 3],
+    nodes: Evaluation,
     weights: Vec<f64>,
 }
 
 impl Rule {
     fn new(shape: Shape, order: usize) -> Self {
-        let basis = LagrangeBasis::new(shape, order);
-        let cubature = Quadrature::new(shape, 2 * order + 2);
-        let (values, derivatives) = (basis.eval(&cubature.points), basis.grad(&cubature.points));
-        Self { values, derivatives, weights: cubature.weights }
+        let degree = 2 * order + 2;
+        let nodes = Evaluation::new(shape, true, |shape| {
+            let (basis, rule) = (LagrangeBasis::new(shape, order), Quadrature::new(shape, degree));
+            (basis.eval(&rule.points), basis.grad(&rule.points))
+        });
+        Self { nodes, weights: Quadrature::new(shape, degree).weights }
     }
 
-    /// Returns the integrals of the formulas over each element of a run, from those columns of the samples
-    /// that are `used`.
-    fn of_run(
+    /// Returns the integrals of the formulas over an element, from those columns of the samples that are
+    /// `used`.
+    fn of_element(
         &self,
         set: &SampledSet,
         columns: &[&[f64]],
         used: &[usize],
-        run: &[usize],
+        element: usize,
         t: f64,
         formulas: &[&Formula],
-    ) -> Vec<Vec<f64>> {
-        let (nodes, dim, own) = (self.values.cols, set.shape.dim(), used.len());
-        let node = |i: usize, cell: usize| run[cell] * nodes + i;
-        let samples =
-            Matrix::from_fn(nodes, run.len() * own, |i, j| columns[used[j % own]][node(i, j / own)]);
-        let positions = Matrix::from_fn(nodes, run.len() * 3, |i, j| set.points[node(i, j / 3)][j % 3]);
-        let (values, x) = (self.values.mul(&samples).transpose(), self.values.mul(&positions).transpose());
-        let slopes: Vec<Matrix> = self.derivatives.iter().take(dim).map(|d| d.mul(&positions)).collect();
-        let of_cell = |cell: usize| -> Vec<f64> {
-            let mut inputs: Vec<&[f64]> = vec![&[0.0]; columns.len()];
-            for (j, &column) in used.iter().enumerate() {
-                inputs[column] = values.row(cell * own + j);
+    ) -> Vec<f64> {
+        let (nodes, points, dim) = (self.nodes.values.cols(), self.weights.len(), set.shape.dim());
+        let own = element * nodes..(element + 1) * nodes;
+        let samples: Vec<f64> = used.iter().flat_map(|&i| &columns[i][own.clone()]).copied().collect();
+        let positions: Vec<f64> =
+            (0..3).flat_map(|d| set.points[own.clone()].iter().map(move |x| x[d])).collect();
+        let (values, x) = (self.nodes.values.apply(&samples), self.nodes.values.apply(&positions));
+        let slopes: Vec<Vec<f64>> = self.nodes.derivatives.iter().map(|d| d.apply(&positions)).collect();
+        let mut inputs: Vec<&[f64]> = vec![&[0.0]; columns.len()];
+        for (&column, values) in used.iter().zip(values.chunks_exact(points)) {
+            inputs[column] = values;
+        }
+        inputs.extend(x.chunks_exact(points));
+        let time = [t];
+        inputs.push(&time);
+        let volume = |q: usize| {
+            let mut jacobian = [[0.0; 3]; 3];
+            for (e, slope) in slopes.iter().enumerate() {
+                (0..3).for_each(|d| jacobian[d][e] = slope[d * points + q]);
             }
-            inputs.extend((0..3).map(|d| x.row(cell * 3 + d)));
-            let time = [t];
-            inputs.push(&time);
-            let volume = |q: usize| {
-                let mut jacobian = [[0.0; 3]; 3];
-                for (e, slope) in slopes.iter().enumerate() {
-                    (0..3).for_each(|d| jacobian[d][e] = slope[(q, cell * 3 + d)]);
-                }
-                self.weights[q] * determinant(&jacobian, dim).abs()
-            };
-            let volumes: Vec<f64> = (0..self.weights.len()).map(volume).collect();
-            let mut results = vec![0.0; self.weights.len()];
-            let integral = |formula: &&Formula| {
-                formula.eval_batch(&inputs, &mut results);
-                volumes.iter().zip(&results).map(|(w, f)| w * f).sum()
-            };
-            formulas.iter().map(integral).collect()
+            self.weights[q] * determinant(&jacobian, dim).abs()
         };
-        (0..run.len()).map(of_cell).collect()
+        let volumes: Vec<f64> = (0..points).map(volume).collect();
+        let mut results = vec![0.0; points];
+        let integral = |formula: &&Formula| {
+            formula.eval_batch(&inputs, &mut results);
+            volumes.iter().zip(&results).map(|(w, f)| w * f).sum()
+        };
+        formulas.iter().map(integral).collect()
     }
 }
 
@@ -87,12 +82,12 @@ pub fn integrals(sets: &[SampledSet], order: usize, t: f64, formulas: &[&Formula
         let used: Vec<usize> = (0..columns.len())
             .filter(|&i| formulas.iter().any(|f| f.names().get(i).is_some_and(|name| f.depends_on(name))))
             .collect();
-        let cells: Vec<usize> = (0..set.points.len() / rule.values.cols).collect();
-        let runs: Vec<Vec<f64>> = cells
-            .par_chunks(RUN)
-            .flat_map_iter(|run| rule.of_run(set, &columns, &used, run, t, formulas))
+        let elements = set.points.len() / rule.nodes.values.cols();
+        let terms: Vec<Vec<f64>> = (0..elements)
+            .into_par_iter()
+            .map(|element| rule.of_element(set, &columns, &used, element, t, formulas))
             .collect();
-        for terms in runs {
+        for terms in terms {
             sums.iter_mut().zip(terms).for_each(|(sum, x)| sum.add(x));
         }
     }
@@ -117,7 +112,9 @@ mod tests {
     #[test]
     fn integrals_of_values_and_derivatives_are_exact_on_stretched_elements() {
         // x = 3r + s/2, y = 2s, z = t maps each shape with the determinant 6; u = x², v = x y.
-        for (shape, dim) in [(Shape::Triangle, 2), (Shape::Quadrilateral, 2), (Shape::Prism, 3)] {
+        for (shape, dim) in
+            [(Shape::Triangle, 2), (Shape::Quadrilateral, 2), (Shape::Prism, 3), (Shape::Hexahedron, 3)]
+        {
             let order = 3;
             let points: Vec<[f64; 3]> =
                 lattice(shape, order).iter().map(|r| [3.0 * r[0] + 0.5 * r[1], 2.0 * r[1], r[2]]).collect();
