@@ -182,6 +182,10 @@ pub struct AveragesPlan {
     pub every: Every,
     /// The fields.
     pub fields: Vec<OutputField>,
+    /// Whether standard deviations are written beside the means.
+    pub deviations: bool,
+    /// Whether the covariances of the components of the field `Velocity`, which is there then, are written.
+    pub reynolds_stresses: bool,
 }
 
 impl Choices {
@@ -253,7 +257,9 @@ impl Plan {
             Some(spec) => Some(AveragesPlan {
                 from: spec.from,
                 every: spec.every,
-                fields: points_only(spec.names.as_deref())?,
+                fields: fields::averaged(spec, points_only(spec.names.as_deref())?, &variables)?,
+                deviations: spec.deviations,
+                reynolds_stresses: spec.reynolds_stresses.is_some(),
             }),
             None => None,
         };

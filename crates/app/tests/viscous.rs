@@ -122,8 +122,8 @@ fn a_wall_that_moves_across_itself_is_warned_about() {
 
 #[test]
 fn means_over_time_and_forces_go_on_after_a_restart() {
-    let more =
-        "output: { fields: none, averages: { from: 0.004, every_steps: 3, names: [Velocity, { uu: u*u }] } }";
+    let more = "output: { fields: none, averages: { from: 0.004, every_steps: 3, \
+                names: [Velocity, { uu: u*u }], deviations: true, reynolds_stresses: true } }";
     let start = COUETTE.find("output:").unwrap();
     let end = COUETTE.find("monitors:").unwrap();
     let mut yaml = COUETTE.replace(&COUETTE[start..end], &format!("{more}\n"));

@@ -128,6 +128,10 @@ pub struct AveragesSpec {
     pub every: Every,
     /// The fields; `None` for the model's usual ones.
     pub names: Option<Vec<FieldSpec>>,
+    /// Whether standard deviations are written beside the means.
+    pub deviations: bool,
+    /// Whether the covariances of the velocity are written.
+    pub reynolds_stresses: Option<Located<bool>>,
 }
 
 /// The default number of steps between samples.
@@ -201,6 +205,8 @@ impl AveragesSpec {
             from: section.number("from")?.map_or(0.0, |t| t.value),
             every: Every::read(section, Every::Steps(AVERAGE_STEPS))?,
             names: FieldSpec::read_all(section)?,
+            deviations: section.flag("deviations")?.is_some_and(|flag| flag.value),
+            reynolds_stresses: section.flag("reynolds_stresses")?.filter(|flag| flag.value),
         })
     }
 }

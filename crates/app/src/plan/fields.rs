@@ -4,7 +4,7 @@ use dgsuite_physics::formula::Formula;
 
 use super::variables::Variables;
 use crate::pipeline::expression::Constants;
-use crate::pipeline::output::FieldSpec;
+use crate::pipeline::output::{AveragesSpec, FieldSpec};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::systems::hyperbolic::Law;
 
@@ -81,9 +81,12 @@ fn incompressible_fields(dim: usize) -> Vec<(&'static str, Vec<&'static str>)> {
     fields
 }
 
+/// The name of the field of the velocity.
+pub const VELOCITY: &str = "Velocity";
+
 /// The velocity, with three components.
 fn velocity(dim: usize) -> (&'static str, Vec<&'static str>) {
-    ("Velocity", if dim == 3 { vec!["u", "v", "w"] } else { vec!["u", "v", "0"] })
+    (VELOCITY, if dim == 3 { vec!["u", "v", "w"] } else { vec!["u", "v", "0"] })
 }
 
 /// The fields of derivatives of the velocity.
@@ -109,6 +112,44 @@ fn known_fields(law: &Law, dim: usize) -> (Vec<(&'static str, Vec<&'static str>)
         Law::Euler { .. } | Law::NavierStokes(_) => (gas_fields(dim), 3),
         Law::Incompressible(_) => (incompressible_fields(dim), 2),
     }
+}
+
+/// The fields whose means are taken: those of the file, and the velocity where its covariances are wanted.
+///
+/// # Errors
+/// Covariances for a law without velocity; a formula of the file that takes the name of the velocity.
+pub fn averaged(
+    spec: &AveragesSpec,
+    mut fields: Vec<OutputField>,
+    variables: &Variables,
+) -> Result<Vec<OutputField>, InputError> {
+    let Some(wanted) = &spec.reynolds_stresses else { return Ok(fields) };
+    let refuse = |owner: &str, belongs: &str| {
+        let (key, owner, belongs) = (wanted.key.clone(), owner.to_owned(), belongs.to_owned());
+        Err(InputError::at(&wanted.place, Problem::Misplaced { key, owner, belongs }))
+    };
+    if matches!(variables.law(), Law::Advection { .. }) {
+        return refuse("an equation without velocity", "flow of a gas or a liquid");
+    }
+    let velocity = |field: &OutputField| field.name == VELOCITY;
+    if fields.iter().any(|field| velocity(field) && field.components.len() != 3) {
+        return refuse("a file with a formula of the name `Velocity`", "fields with another name");
+    }
+    if !fields.iter().any(velocity) {
+        let arguments = variables.with_gradients();
+        let compiled = self::velocity(variables.dim()).1.into_iter().map(|text| {
+            let problem = |error| Problem::Formula { key: VELOCITY.to_owned(), error };
+            Constants::default().formula(text, &arguments).map_err(|e| InputError::nowhere(problem(e)))
+        });
+        let components = compiled.collect::<Result<_, _>>()?;
+        fields.push(OutputField {
+            name: VELOCITY.to_owned(),
+            components,
+            gradients: false,
+            of_element: None,
+        });
+    }
+    Ok(fields)
 }
 
 /// Compiles the fields that the file names, or the default ones of the model.

@@ -1,4 +1,8 @@
-//! Means over time: time integrals of fields at the points of the cells, stored in checkpoints.
+//! Means over time, standard deviations and covariances: time integrals of fields and of products of fields
+//! at the points of the cells, stored in checkpoints.
+//!
+//! With `⟨f⟩ = (1/T) ∫ f dt`, the standard deviation of a field is `√(⟨f²⟩ − ⟨f⟩²)` and the Reynolds stress
+//! of two components of the velocity is `⟨u v⟩ − ⟨u⟩⟨v⟩`, without the density.
 
 use std::path::Path;
 
@@ -7,15 +11,19 @@ use dgsuite_timeint::TimePoint;
 use super::fields;
 use super::schedule::Schedule;
 use crate::plan::AveragesPlan;
+use crate::plan::fields::VELOCITY;
 use crate::systems::hyperbolic::Hyperbolic;
-use crate::writer::{UnstructuredFields, Values, VtuOptions, WriterError};
+use crate::writer::{Field, UnstructuredFields, Values, VtuOptions, WriterError};
+
+/// The components of a symmetric tensor in the order of VTK: xx, yy, zz, xy, yz, xz.
+const SYMMETRIC: [(usize, usize); 6] = [(0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)];
 
 /// Time integrals by the trapezoidal rule, starting at a given time.
 pub struct Averages<'a> {
     plan: &'a AveragesPlan,
     schedule: Schedule,
     lattice_order: usize,
-    /// The integrals: all fields of all cells, one after the other.
+    /// The integrals: all fields of all cells, one after the other, then the products in the same order.
     sum: Vec<f64>,
     /// The time that they span.
     length: f64,
@@ -49,7 +57,7 @@ impl<'a> Averages<'a> {
         if now.t < self.plan.from || !(due || self.last.is_none()) {
             return;
         }
-        let values = flat(&self.sample(solver, now.t));
+        let values = moments(self.plan, &self.sample(solver, now.t));
         match &self.last {
             // Integrals of other fields in the checkpoint cannot be used.
             Some((before, earlier)) if earlier.len() == values.len() => {
@@ -85,26 +93,84 @@ impl<'a> Averages<'a> {
         let Some((before, earlier)) = &self.last else { return Ok(()) };
         let length = self.length + (t - before);
         let mut means = self.sample(solver, t);
-        let values = flat(&means);
+        let values = moments(self.plan, &means);
         if length <= 0.0 || values.len() != earlier.len() {
             return Ok(());
         }
         let mut sum = self.sum.clone();
         add(&mut sum, t - before, earlier, &values);
-        let mut sums = sum.iter();
-        for field in means.pieces.iter_mut().flat_map(|piece| &mut piece.point_data) {
-            if let Values::Real(values) = &mut field.values {
-                for (x, sum) in values.iter_mut().zip(sums.by_ref()) {
-                    *x = sum / length;
-                }
-            }
-        }
+        sum.iter_mut().for_each(|sum| *sum /= length);
+        replace(self.plan, &mut means, &sum);
         means.write(path, options).map(|_| ())
     }
 
     fn sample(&self, solver: &Hyperbolic, t: f64) -> UnstructuredFields {
         fields::sample(solver, t, self.lattice_order, &self.plan.fields, false)
     }
+}
+
+/// The values of all fields, cell blocks one after the other, then those of their products.
+fn moments(plan: &AveragesPlan, fields: &UnstructuredFields) -> Vec<f64> {
+    let fields: Vec<&Field> = fields.pieces.iter().flat_map(|piece| &piece.point_data).collect();
+    let values = fields.iter().flat_map(|field| real(field)).copied();
+    let products = fields.iter().flat_map(|field| products(plan, field));
+    values.chain(products.flat_map(|product| product.factors.map(|(a, b)| a * b))).collect()
+}
+
+/// Replaces the values of fields by their means, and adds the fields that follow from means of products, from
+/// the means of all [`moments`].
+fn replace(plan: &AveragesPlan, fields: &mut UnstructuredFields, means: &[f64]) {
+    let mut means = means.iter().copied();
+    for field in fields.pieces.iter_mut().flat_map(|piece| &mut piece.point_data) {
+        if let Values::Real(values) = &mut field.values {
+            values.iter_mut().zip(means.by_ref()).for_each(|(x, mean)| *x = mean);
+        }
+    }
+    for piece in &mut fields.pieces {
+        let mut more = Vec::new();
+        for product in piece.point_data.iter().flat_map(|field| products(plan, field)) {
+            let covariances = product.factors.zip(means.by_ref()).map(|((a, b), mean)| mean - a * b);
+            // Rounding may leave a variance below zero.
+            let root = |x: f64| if product.deviation { x.max(0.0).sqrt() } else { x };
+            more.push(Field::real(product.name, product.components, covariances.map(root).collect()));
+        }
+        piece.point_data.extend(more);
+    }
+}
+
+/// The products of a field's values whose means are taken, too.
+fn products<'f>(plan: &AveragesPlan, field: &'f Field) -> Vec<Product<'f>> {
+    let mut products = Vec::new();
+    let values = real(field);
+    if plan.deviations {
+        products.push(Product {
+            name: format!("{}_std", field.name),
+            components: field.components,
+            deviation: true,
+            factors: Box::new(values.iter().map(|&x| (x, x))),
+        });
+    }
+    if plan.reynolds_stresses && field.name == VELOCITY {
+        let of_point = |v: &'f [f64]| SYMMETRIC.iter().map(move |&(a, b)| (v[a], v[b]));
+        products.push(Product {
+            name: "ReynoldsStresses".to_owned(),
+            components: SYMMETRIC.len(),
+            deviation: false,
+            factors: Box::new(values.chunks_exact(3).flat_map(of_point)),
+        });
+    }
+    products
+}
+
+/// Products of the values of a field.
+struct Product<'f> {
+    /// The name of the field of their covariances.
+    name: String,
+    components: usize,
+    /// Whether the square root is written.
+    deviation: bool,
+    /// The factors of each value.
+    factors: Box<dyn Iterator<Item = (f64, f64)> + 'f>,
 }
 
 /// Adds a trapezoid of width `dt`.
@@ -114,12 +180,67 @@ fn add(sum: &mut [f64], dt: f64, earlier: &[f64], now: &[f64]) {
     }
 }
 
-/// The values of all fields, cell blocks one after the other.
-fn flat(fields: &UnstructuredFields) -> Vec<f64> {
-    let fields = fields.pieces.iter().flat_map(|piece| &piece.point_data);
-    let values = fields.filter_map(|field| match &field.values {
-        Values::Real(values) => Some(values.as_slice()),
-        Values::Integer(_) => None,
-    });
-    values.flatten().copied().collect()
+/// The values of a field of real numbers.
+fn real(field: &Field) -> &[f64] {
+    match &field.values {
+        Values::Real(values) => values,
+        Values::Integer(_) => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::output::Every;
+    use crate::writer::CellBlock;
+    use dgsuite_basis::Shape;
+    use std::f64::consts::{FRAC_1_SQRT_2, TAU};
+
+    /// Two blocks with one point each: `p = 3 + sin t`, and a velocity that turns about `(2, 1, 0)`.
+    fn at(t: f64) -> UnstructuredFields {
+        let block = |scale: f64| CellBlock {
+            shape: Shape::Triangle,
+            order: 1,
+            points: vec![[0.0; 3]],
+            point_data: vec![
+                Field::real("p", 1, vec![3.0 + scale * t.sin()]),
+                Field::real(VELOCITY, 3, vec![2.0 + scale * t.cos(), 1.0 + scale * (t.cos() + t.sin()), 0.0]),
+            ],
+            cell_data: Vec::new(),
+        };
+        UnstructuredFields { time: t, pieces: vec![block(1.0), block(2.0)] }
+    }
+
+    #[test]
+    fn deviations_and_stresses_are_those_of_a_harmonic_oscillation() {
+        let plan = AveragesPlan {
+            from: 0.0,
+            every: Every::Steps(1),
+            fields: Vec::new(),
+            deviations: true,
+            reynolds_stresses: true,
+        };
+        let times: Vec<f64> = (0..=16).map(|i| TAU * f64::from(i) / 16.0).collect();
+        let samples: Vec<Vec<f64>> = times.iter().map(|&t| moments(&plan, &at(t))).collect();
+        let mut sum = vec![0.0; samples[0].len()];
+        times.windows(2).zip(samples.windows(2)).for_each(|(t, s)| add(&mut sum, t[1] - t[0], &s[0], &s[1]));
+        sum.iter_mut().for_each(|sum| *sum /= TAU);
+        let mut fields = at(0.3);
+        replace(&plan, &mut fields, &sum);
+        for (piece, scale) in fields.pieces.iter().zip([1.0_f64, 2.0]) {
+            let expected = [
+                ("p", vec![3.0]),
+                (VELOCITY, vec![2.0, 1.0, 0.0]),
+                ("p_std", vec![scale * FRAC_1_SQRT_2]),
+                ("Velocity_std", vec![scale * FRAC_1_SQRT_2, scale, 0.0]),
+                ("ReynoldsStresses", [0.5, 1.0, 0.0, 0.5, 0.0, 0.0].map(|x| x * scale * scale).to_vec()),
+            ];
+            assert_eq!(piece.point_data.len(), expected.len());
+            for (field, (name, values)) in piece.point_data.iter().zip(expected) {
+                assert_eq!((&*field.name, field.components), (name, values.len()));
+                let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-7;
+                assert!(real(field).iter().zip(&values).all(near), "{name}: {:?}", real(field));
+            }
+        }
+    }
 }

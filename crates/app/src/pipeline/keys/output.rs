@@ -1,9 +1,9 @@
 //! Keys of the section `output`.
 
 use super::Absent::{Nothing, Required, Says, Value};
-use super::Kind::{List, Number, Section, Text, Whole, Words};
+use super::Kind::{Flag, List, Number, Section, Text, Whole, Words};
 use super::Range::{Above, Any};
-use super::{FLOW, Key, key};
+use super::{FLOW, FLUID, Key, key};
 
 const TIME: super::Kind = Number(Above(0.0));
 const STEPS: super::Kind = Whole(1, usize::MAX);
@@ -93,6 +93,21 @@ pub(super) const KEYS: &[Key] = &[
     key("output.averages.every_steps", &[STEPS], Value("10"), "The number of steps between samples.")
         .of(FLOW),
     key("output.averages.names", &[NAMES], Says("as in `output.fields`"), "The fields.").of(FLOW),
+    key(
+        "output.averages.deviations",
+        &[Flag],
+        Value("false"),
+        "Writes the standard deviation over time of every field beside its mean, as `NAME_std`.",
+    )
+    .of(FLOW),
+    key(
+        "output.averages.reynolds_stresses",
+        &[Flag],
+        Value("false"),
+        "Writes `ReynoldsStresses`, the covariances over time of the components of the velocity: xx, yy, zz, xy, \
+         yz, xz.",
+    )
+    .of(FLUID),
     key(
         "output.checkpoint",
         &[Words(&["none"]), Section],

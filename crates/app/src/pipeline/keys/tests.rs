@@ -77,7 +77,7 @@ output:
   directory: out
   fields: { every: 1, names: [Density, { A: rho }], format: vtu, precision: double }
   surfaces: { boundaries: [a], every: 1, names: [Density] }
-  averages: { from: 1, every: 1, names: [Density] }
+  averages: { from: 1, every: 1, names: [Density], deviations: true, reynolds_stresses: true }
   checkpoint: { every: 1, keep: 3 }
 monitors:
   - residual: { every: 1 }
