@@ -25,12 +25,14 @@ mod fields;
 mod functions;
 mod names;
 mod parser;
+mod table;
 mod token;
 
 pub use error::{FormulaError, FormulaErrorKind};
 pub(crate) use fields::parse_fields;
 pub use fields::{FieldsError, FormulaExact};
 pub use names::{NameError, Names};
+pub use table::{Table, TableError};
 
 use crate::graph::{Graph, Id, Node, Tape};
 use crate::real::Real;

@@ -1,9 +1,10 @@
 //! The names that a formula may use.
 
 use super::functions;
+use super::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// One degree in radians: `sin(30*deg)` is one half.
 const DEGREE: f64 = PI / 180.0;
@@ -24,7 +25,7 @@ pub enum NameError {
     },
 }
 
-/// Variables, constants and parameters that a formula may use, in addition to the functions, `pi` and
+/// Variables, constants, parameters and tables that a formula may use, in addition to the functions, `pi` and
 /// `deg = pi/180`.
 ///
 /// A name of the user replaces `deg`, so that formulas which define it themselves keep their meaning.
@@ -35,6 +36,7 @@ pub enum NameError {
 pub struct Names {
     variables: Vec<String>,
     values: BTreeMap<String, Value>,
+    tables: BTreeMap<String, Arc<Table>>,
 }
 
 /// The meaning of a name that is not a variable.
@@ -85,6 +87,16 @@ impl Names {
         Ok(self)
     }
 
+    /// Adds a table, which formulas call as a function of one number.
+    ///
+    /// # Errors
+    /// [`NameError`] if it is not a name or already has a meaning.
+    pub fn table(mut self, name: &str, table: impl Into<Arc<Table>>) -> Result<Self, NameError> {
+        self.check(name)?;
+        self.tables.insert(name.to_owned(), table.into());
+        Ok(self)
+    }
+
     /// Returns the variables in order.
     pub fn variables(&self) -> &[String] {
         &self.variables
@@ -94,6 +106,15 @@ impl Names {
     pub(super) fn known(&self) -> impl Iterator<Item = &str> {
         let variables = self.variables.iter().map(String::as_str);
         variables.chain(self.values.keys().map(String::as_str)).chain(["pi", "deg"])
+    }
+
+    /// Returns the names of the tables.
+    pub(super) fn tables(&self) -> impl Iterator<Item = &str> {
+        self.tables.keys().map(String::as_str)
+    }
+
+    pub(super) fn find_table(&self, name: &str) -> Option<&Table> {
+        self.tables.get(name).map(Arc::as_ref)
     }
 
     pub(super) fn value(&self, name: &str) -> Option<Value> {
@@ -119,6 +140,8 @@ impl Names {
             "a variable"
         } else if self.values.contains_key(name) {
             "a constant"
+        } else if self.tables.contains_key(name) {
+            "a table"
         } else {
             return Ok(());
         };
@@ -127,7 +150,7 @@ impl Names {
 }
 
 /// Returns the same text with a static lifetime; each text is stored once.
-fn permanent(name: &str) -> &'static str {
+pub(super) fn permanent(name: &str) -> &'static str {
     static STORED: LazyLock<Mutex<BTreeSet<&'static str>>> = LazyLock::new(Mutex::default);
     let mut stored = STORED.lock().unwrap_or_else(PoisonError::into_inner);
     match stored.get(name) {

@@ -1,8 +1,8 @@
 //! Operator-precedence (Pratt) parser: converts a text to a graph.
 
 use super::error::{FormulaError, FormulaErrorKind};
-use super::functions::{self, Function, condition, equal, number, power, product, quotient};
-use super::names::{Names, Value};
+use super::functions::{self, condition, equal, number, power, product, quotient};
+use super::names::{Names, Value, permanent};
 use super::token::{Token, tokens};
 use crate::graph::{Binary, Graph, Id, Unary};
 use crate::suggest::nearest;
@@ -11,6 +11,9 @@ use std::ops::Range;
 /// Largest number of levels of parentheses, signs and exponents; deeper formulas are an error instead of a
 /// stack overflow.
 const DEEPEST: usize = 200;
+
+/// The number of arguments of a table, in words.
+const ONE: &str = "one argument";
 
 /// Binding power of a sign: above products, below powers.
 const PREFIX: u8 = 11;
@@ -173,14 +176,25 @@ impl Parser<'_> {
 
     fn name(&mut self, name: &str, span: Range<usize>) -> Result<Id, FormulaError> {
         let function = functions::find(name);
+        let names = self.names;
+        let table = names.find_table(name);
         if self.peek() == &Token::Sign("(") {
-            let Some(function) = function else {
-                return Err(self.no_function(name, span));
+            return match (function, table) {
+                (Some(function), _) => {
+                    let count = (function.least, function.most, function.count);
+                    let arguments = self.arguments(function.name, count, span)?;
+                    Ok(function.apply(&mut self.graph, &arguments))
+                }
+                (None, Some(table)) => {
+                    let arguments = self.arguments(permanent(name), (1, 1, ONE), span)?;
+                    let argument = number(&mut self.graph, arguments[0]);
+                    Ok(table.apply(&mut self.graph, argument))
+                }
+                (None, None) => Err(self.no_function(name, span)),
             };
-            return self.call(function, span);
         }
-        if let Some(f) = function {
-            let hint = Some(format!("`{name}` takes {} in parentheses", f.count));
+        if let Some(count) = function.map(|f| f.count).or(table.map(|_| ONE)) {
+            let hint = Some(format!("`{name}` takes {count} in parentheses"));
             return Err(self.unexpected("`(` after the function's name", hint));
         }
         if self.names.variables().iter().any(|v| v == name) {
@@ -190,7 +204,10 @@ impl Parser<'_> {
             Some(Value::Constant(x)) => Ok(self.graph.literal(x)),
             Some(Value::Parameter(name, x)) => Ok(self.graph.parameter(name, x)),
             None => {
-                let hint = match nearest(name, self.names.known().chain(functions::known())) {
+                let hint = match nearest(
+                    name,
+                    self.names.known().chain(functions::known()).chain(self.names.tables()),
+                ) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("known: {}", self.names.known().collect::<Vec<_>>().join(", ")),
                 };
@@ -203,12 +220,20 @@ impl Parser<'_> {
         let hint = if self.names.known().any(|k| k == name) {
             Some(format!("for a product, write {name}*(…)"))
         } else {
-            nearest(name, functions::known()).map(|near| format!("did you mean `{near}`?"))
+            nearest(name, functions::known().chain(self.names.tables()))
+                .map(|near| format!("did you mean `{near}`?"))
         };
         self.error(FormulaErrorKind::UnknownFunction(name.to_owned()), span, hint)
     }
 
-    fn call(&mut self, function: &'static Function, span: Range<usize>) -> Result<Id, FormulaError> {
+    /// Parses arguments in parentheses, from the least to the largest number of them, which is also given in
+    /// words.
+    fn arguments(
+        &mut self,
+        function: &'static str,
+        (least, most, count): (usize, usize, &'static str),
+        span: Range<usize>,
+    ) -> Result<Vec<Id>, FormulaError> {
         let open = self.span();
         self.next();
         let mut arguments = Vec::new();
@@ -223,13 +248,12 @@ impl Parser<'_> {
         }
         self.close(open)?;
         let found = arguments.len();
-        if found < function.least || found > function.most {
-            let kind =
-                FormulaErrorKind::ArgumentCount { function: function.name, expected: function.count, found };
+        if found < least || found > most {
+            let kind = FormulaErrorKind::ArgumentCount { function, expected: count, found };
             let end = self.tokens[self.at - 1].1.end;
             return Err(self.error(kind, span.start..end, None));
         }
-        Ok(function.apply(&mut self.graph, &arguments))
+        Ok(arguments)
     }
 
     fn infix(&mut self, sign: &str, left: Id, right: Id) -> Id {
