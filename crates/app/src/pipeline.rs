@@ -180,6 +180,7 @@ impl Document {
         // missing.
         Section::file(&self.root, &Constants::default())?;
         let constants = Constants::read(self.root.get("constants"))?;
+        let constants = constants.clone().with_tables(&Section::file(&self.root, &constants)?, &self.base)?;
         let top = Section::file(&self.root, &constants)?;
         let device = device(&top)?;
         let physics = PhysicsSpec::read(&top)?;

@@ -605,3 +605,44 @@ fn a_report_is_one_page_without_a_request() {
     let outcome = case.dgsuite(&["report", "nowhere"]);
     assert!(outcome.code == 2 && outcome.stderr.contains("no such folder"), "{}", outcome.stderr);
 }
+
+/// A table is a function of the file's formulas: the state that enters through a boundary, linear between the
+/// rows, is that of the same function in words.
+#[test]
+fn tables_are_functions_that_formulas_call() {
+    let table = "tables: { inflow: { file: inflow.csv, column: 3 } }\n";
+    let run = |formula: &str, table: &str| {
+        let boundaries = format!(
+            "boundaries: {{ xmin: {{ type: dirichlet, u: \"{formula}\" }}, xmax: {{ type: outflow }}, \
+             ymin: {{ type: outflow }}, ymax: {{ type: outflow }} }}\n"
+        );
+        let wave = WAVE.replace("  periodic: [[xmin, xmax], [ymin, ymax]]\n", "");
+        let wave = wave.replace("{ exact: { u: sin(2*pi*(x - t))*cos(2*pi*(y - t/2)) } }", "{ u: 0 }");
+        let case =
+            Case::new(&format!("{table}{wave}{boundaries}monitors: [ {{ integral: {{ fields: [u] }} }} ]\n"));
+        fs::write(case.path("inflow.csv"), "y, other, u\n# measured\n0, 7, 1\n0.25 7 3\n0.75 7 3\n1, 7, 0\n")
+            .unwrap();
+        case
+    };
+    let case = run("2*inflow(y) + t", table);
+    let summary = case.run(&[]);
+    let words = "2*(1 + 8*(min(y, 0.25)) - 12*(max(y, 0.75) - 0.75)) + t";
+    let (found, expected) =
+        (number(&summary, "/integral/u"), number(&run(words, "").run(&[]), "/integral/u"));
+    assert!(expected > 0.1 && (found - expected).abs() < 1e-13, "{found} and {expected}");
+    // The file as it was run finds the table from its own place.
+    let again = support::dgsuite(&case.path("out/case"), &["run", "pipeline.yaml", "--output", "../again"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert_eq!(case.summary("out/again")["integral"], summary["integral"]);
+
+    let refused = |case: &Case, words: &[&str]| {
+        let outcome = case.dgsuite(&["check", "case.yaml"]);
+        assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+        words.iter().for_each(|word| assert!(outcome.stderr.contains(word), "{word}: {}", outcome.stderr));
+    };
+    refused(&run("inflo(y)", table), &["inflow", "case.yaml"]);
+    refused(&run("inflow", table), &["`inflow` takes one argument in parentheses"]);
+    refused(&run("0", &table.replace("column: 3", "column: 4")), &["line 3 has no number in column 4"]);
+    refused(&run("0", &table.replace("inflow.csv", "none.csv")), &["`tables.inflow.file`", "none.csv"]);
+    refused(&run("0", &table.replace("inflow:", "sin:")), &["`sin` is already a function"]);
+}

@@ -81,6 +81,7 @@ impl Document {
     pub fn elliptic(&self) -> Result<EllipticPipeline, InputError> {
         Section::file(&self.root, &Constants::default())?;
         let constants = Constants::read(self.root.get("constants"))?;
+        let constants = constants.clone().with_tables(&Section::file(&self.root, &constants)?, &self.base)?;
         let top = Section::file(&self.root, &constants)?;
         without_time(&top)?;
         let physics = PoissonSpec::read(&top)?;

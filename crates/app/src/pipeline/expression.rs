@@ -1,18 +1,34 @@
-//! Named constants, and the expressions that may replace numbers.
+//! Named constants and tables, and the expressions that may replace numbers.
 
-use dgsuite_physics::formula::{Formula, FormulaError, Names};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dgsuite_physics::formula::{Formula, FormulaError, Names, Table};
 
 use super::node::{Node, Value};
 use super::problem::{InputError, Problem, names_reference, of_reference};
-use super::source::Located;
+use super::section::Section;
+use super::source::{Located, read_text};
+use crate::post::history::Series;
 
 /// The coordinates and the time, in the order of the arguments of formulas.
 pub const COORDINATES: [&str; 4] = ["x", "y", "z", "t"];
 
-/// The file's `constants`, in the order of the file.
+/// The file's `constants`, in the order of the file, and its `tables`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Constants {
     values: Vec<(String, f64)>,
+    tables: Vec<NamedTable>,
+}
+
+/// A table of a file with numbers, which formulas call by its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedTable {
+    /// The name.
+    pub name: String,
+    /// The file, resolved.
+    pub file: PathBuf,
+    table: Arc<Table>,
 }
 
 impl Constants {
@@ -37,6 +53,40 @@ impl Constants {
         Ok(constants)
     }
 
+    /// Adds the section `tables` of the file, whose paths are relative to `base`.
+    ///
+    /// # Errors
+    /// A name that is not a word or has a meaning; a file that cannot be read or has no such columns.
+    pub fn with_tables(mut self, top: &Section<'_>, base: &Path) -> Result<Self, InputError> {
+        let Some(section) = top.section("tables")? else { return Ok(self) };
+        for entry in section.entries() {
+            let own = section.named(entry)?;
+            let file =
+                own.text("file")?.ok_or_else(|| own.missing("file", "a file with columns of numbers"))?;
+            let column = own.count("column", 2)?.map_or(2, |n| n.value);
+            let path = base.join(&file.value);
+            let refuse = |expected: String| InputError::range(&file, expected);
+            let text =
+                read_text(&path).map_err(|error| refuse(format!("a table that can be read: {error}")))?;
+            let series = Series::parse(&text, column).map_err(|error| {
+                refuse(format!("numbers in columns, the first of them increasing: {error}"))
+            })?;
+            let (x, y) = series.into_columns();
+            let table = Table::new(x, y).map_err(|error| refuse(format!("a shorter table: {error}")))?;
+            let table = NamedTable { name: entry.key.clone(), file: path, table: Arc::new(table) };
+            if let Err(error) = self.names(&COORDINATES).table(&table.name, Arc::clone(&table.table)) {
+                return Err(InputError::at(&entry.place, Problem::Constant { error }));
+            }
+            self.tables.push(table);
+        }
+        Ok(self)
+    }
+
+    /// The tables, in order.
+    pub fn tables(&self) -> &[NamedTable] {
+        &self.tables
+    }
+
     /// The names and values, in order.
     pub fn values(&self) -> &[(String, f64)] {
         &self.values
@@ -57,6 +107,9 @@ impl Constants {
         for (name, value) in self.values.iter().filter(|(name, _)| !variables.contains(&name.as_str())) {
             // Names of constants were checked when they were read.
             names = names.clone().constant(name, *value).unwrap_or(names);
+        }
+        for NamedTable { name, table, .. } in &self.tables {
+            names = names.clone().table(name, Arc::clone(table)).unwrap_or(names);
         }
         names
     }

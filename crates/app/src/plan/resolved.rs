@@ -11,6 +11,7 @@ use dgsuite_ops::{EntropyFilter, Limiting, Neighbourhood};
 use dgsuite_timeint::StepSize;
 
 use super::TimePlan;
+use crate::pipeline::expression::Constants;
 use crate::pipeline::mesh::MeshSource;
 use crate::pipeline::monitors::MonitorKind;
 use crate::pipeline::node::{Entry, Node, Value};
@@ -57,7 +58,7 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
             tree.set(&format!("monitors.{i}.integral.reference.file"), file);
         }
     }
-    tree.tables(&pipeline.references, &pipeline.base);
+    tree.tables(&pipeline.references, &pipeline.constants, &pipeline.base);
     tree.default("time.scheme", text(&time.scheme));
     match time.step {
         // A multiple of the spectral radius is not a CFL number.
@@ -255,8 +256,11 @@ impl Tree {
         }
     }
 
-    /// Makes the paths of the tables of published values absolute.
-    pub(super) fn tables(&mut self, references: &[ReferenceSpec], base: &Path) {
+    /// Makes the paths of tables absolute: those that formulas call, and those of published values.
+    pub(super) fn tables(&mut self, references: &[ReferenceSpec], constants: &Constants, base: &Path) {
+        for table in constants.tables() {
+            self.set(&format!("tables.{}.file", table.name), path_text(&table.file));
+        }
         for (i, reference) in references.iter().enumerate() {
             self.set(&format!("references.{i}.table"), path_text(&base.join(&reference.table.value)));
         }

@@ -83,6 +83,12 @@ impl Series {
         if series.t.len() < 2 { Err(SeriesError::Short) } else { Ok(series) }
     }
 
+    /// The times and the values.
+    #[must_use]
+    pub fn into_columns(self) -> (Vec<f64>, Vec<f64>) {
+        (self.t, self.x)
+    }
+
     /// The value at a time; `None` outside of the table.
     #[must_use]
     pub fn at(&self, t: f64) -> Option<f64> {

@@ -32,6 +32,21 @@ pub(super) const FIRST: &[Key] = &[
         Nothing,
         "The value of a constant. Its expression may use the constants above it.",
     ),
+    key(
+        "tables",
+        &[Section],
+        Nothing,
+        "Names for tables of numbers, which every formula of the file may call as functions: `inflow(y)`.",
+    ),
+    key("tables.<name>", &[Section], Nothing, "A table: linear between its rows, constant outside of them."),
+    key(
+        "tables.<name>.file",
+        &[Text],
+        Required,
+        "A file with columns of numbers, separated by blanks or commas; the first column is the argument, which \
+         increases. Relative to the pipeline file.",
+    ),
+    key("tables.<name>.column", &[Whole(2, usize::MAX)], Value("2"), "The column of the values, from 1."),
 ];
 
 /// The keys that a file ends with.

@@ -34,6 +34,7 @@ device: cpu
 precision: single
 threads: 1
 constants: { a: 1 }
+tables: { history: { file: tests/data/inflow.csv, column: 2 } }
 mesh:
   generate: { shape: tri, cells: [2, 2], min: [0, 0], max: [1, 1], diagonal: main }
   periodic: [[ymin, ymax]]

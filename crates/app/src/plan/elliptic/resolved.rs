@@ -16,7 +16,7 @@ pub(super) fn resolve(document: &Document, file: &EllipticPipeline, setup: &Elli
     }
     tree.default("mesh.refine", number(file.mesh.refine as f64));
     tree.default("mesh.scale", number(file.mesh.scale));
-    tree.tables(&file.references, &file.base);
+    tree.tables(&file.references, &file.constants, &file.base);
     tree.default("physics.kappa", number(1.0));
     tree.default("physics.lambda", number(0.0));
     tree.default("physics.forcing", text("exact"));
