@@ -84,7 +84,10 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
 }
 
 fn incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {
-    tree.default("physics.viscosity", number(law.viscosity));
+    // A Reynolds number of the reference state is the viscosity in other words.
+    if tree.get("physics.reference.reynolds").is_none() {
+        tree.default("physics.viscosity", number(law.viscosity));
+    }
     tree.default("space.order", number(order as f64));
     tree.default("space.scheme", text("dg"));
     tree.default("space.basis", text("nodal"));
