@@ -1,4 +1,5 @@
-//! Stored states of runs as files for other programs: another set of fields, another order, boundaries.
+//! Stored states of runs as files for other programs: another set of fields, another order, boundaries, cuts,
+//! lines.
 //!
 //! [`Stored`] is the state of a checkpoint with the space of its run, made from the file that the run has
 //! written beside its results. It is sampled by the same functions as in the run, so that a field has the
@@ -6,12 +7,15 @@
 
 mod error;
 mod fields;
+mod line;
+mod points;
+mod slice;
 
 use std::path::{Path, PathBuf};
 
 pub use self::error::ExportError;
 pub use self::fields::Fields;
-use self::fields::of_last_step;
+pub use self::line::Line;
 use crate::checkpoint::{self, Checkpoint, CheckpointProblem};
 use crate::pipeline::overrides::Override;
 use crate::pipeline::problem::{InputError, Problem};
@@ -20,10 +24,9 @@ use crate::pipeline::{Document, Sections};
 use crate::plan::elliptic::EllipticPlan;
 use crate::plan::monitors::named_boundaries;
 use crate::plan::{Choices, Plan};
-use crate::run::elliptic::outputs;
-use crate::run::fields::{lattice_order, sample};
+use crate::run::fields::lattice_order;
 use crate::run::surfaces;
-use crate::systems::elliptic::{self, LAW, located};
+use crate::systems::elliptic::{self, LAW};
 use crate::systems::hyperbolic::Hyperbolic;
 use crate::writer::{Precision, UnstructuredFields, VtuOptions};
 use dgsuite_mesh::Mesh;
@@ -145,21 +148,8 @@ impl Stored {
     /// [`MAX_LAGRANGE_ORDER`](crate::writer::MAX_LAGRANGE_ORDER).
     #[must_use]
     pub fn volume(&self, fields: &Fields, order: usize) -> UnstructuredFields {
-        match (&self.model, fields) {
-            (Model::Flow(_, solver), Fields::Flow(fields)) => {
-                let mut volume = sample(solver, self.time, order, fields, false);
-                let lost = |name: &str| fields.iter().any(|field| field.name == name && of_last_step(field));
-                volume.pieces.iter_mut().for_each(|piece| piece.cell_data.retain(|field| !lost(&field.name)));
-                volume
-            }
-            (Model::Elliptic(plan, solution), Fields::Elliptic(fields)) => {
-                let sets = located(solution.sample(order), &plan.setup.mesh);
-                let block = |set| outputs::block(set, order, plan.exact.as_ref(), fields);
-                UnstructuredFields { time: self.time, pieces: sets.into_iter().map(block).collect() }
-            }
-            // Fields are those of the same state.
-            _ => UnstructuredFields { time: self.time, pieces: Vec::new() },
-        }
+        let samples = self.sampled(fields, order);
+        UnstructuredFields { time: self.time, pieces: self.computed(samples, fields, order) }
     }
 
     /// Returns fields on the faces of boundaries, from the elements at them, on cells of order `order`.

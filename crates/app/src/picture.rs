@@ -37,8 +37,9 @@ mod run;
 
 use std::collections::HashSet;
 
+pub use crate::post::cut::Slice;
 pub use error::PictureError;
-pub use geometry::{Slice, Surface};
+pub use geometry::Surface;
 pub use quantity::Quantity;
 pub use read::read;
 pub use run::{Moment, Run};

@@ -157,11 +157,13 @@ fn an_exported_state_is_the_file_that_the_run_wrote() {
     let with = |text: &str, output: &str| format!("{text}output: {output}\n");
     let derived = "{ fields: { names: [Density, Vorticity, { head: p + u_x }], precision: double } }";
     let gated = STREAM.replace("order: 1", "order: 2, shock: entropy-filter");
+    // The file beside the results has the viscosity in the words of the file.
+    let by_reynolds = CHANNEL.replace("viscosity: 0.1", "reference: { reynolds: 10, length: 1 }");
     let cases = [
         with(STREAM, "{ averages: { every_steps: 1 } }"),
         with(&gated, "{ fields: { names: [Sensor, Pressure] } }"),
         with(PLATE, derived),
-        with(CHANNEL, "{ fields: { names: [Pressure, QCriterion] } }"),
+        with(&by_reynolds, "{ fields: { names: [Pressure, QCriterion] } }"),
         with(
             &WAVE.replace("order: 2", "order: 3, basis: nodal"),
             "{ checkpoint: { every_steps: 1, keep: 99 } }",
@@ -177,6 +179,15 @@ fn an_exported_state_is_the_file_that_the_run_wrote() {
         let own = fs::read(&run.files().last().unwrap().1).unwrap();
         assert!(own == fs::read(case.path("out/case/export.vtu")).unwrap(), "{yaml}{}", outcome.stdout);
     }
+    // What the limiter did in the last step is not stored.
+    let case = Case::new(&with(&gated, "{ fields: { names: [Filter, Pressure] } }"));
+    case.run(&[]);
+    let outcome = case.dgsuite(&["export", "out/case"]);
+    assert!(outcome.stdout.contains(": Pressure on 16 cells"), "{}{}", outcome.stdout, outcome.stderr);
+    let fields = picture::read(&case.path("out/case/export.vtu")).unwrap();
+    assert!(fields.pieces[0].cell_data.iter().all(|field| field.name == "element_id"));
+    let outcome = case.dgsuite(&["export", "out/case", "-f", "Filter"]);
+    assert!(outcome.code == 2 && outcome.stderr.contains("the last step"), "{}", outcome.stderr);
     // A former state, from the same run as the last but one case.
     let case = Case::new(&cases[4]);
     case.run(&[]);
@@ -222,4 +233,120 @@ fn fields_by_formula_and_boundaries_are_exported() {
     fs::remove_dir_all(case.path("out/case/checkpoints")).unwrap();
     refused(&["out/case"], &["out/case holds no checkpoint", "hint: a run writes one at its end"]);
     refused(&["out/case", "--from", "case.yaml"], &["case.yaml is not a checkpoint of dgsuite"]);
+}
+
+/// The solution `u = x y`, which stands still, in a box that is sheared along z: a polynomial of every
+/// element.
+fn sheared(shape: &str) -> Case {
+    let case = Case::new(&format!(
+        "mesh: {{ generate: {{ shape: {shape}, cells: [2, 2, 2] }}, map: {{ z: z + 0.1*x*y, order: 2 }} }}
+physics: {{ model: advection, velocity: [0, 0, 1] }}
+space: {{ order: 2 }}
+initial: {{ exact: {{ u: x*y }} }}
+boundaries: {{ xmin: {{ type: outflow }}, xmax: {{ type: outflow }}, ymin: {{ type: outflow }},
+  ymax: {{ type: outflow }}, zmin: {{ type: dirichlet, u: x*y }}, zmax: {{ type: outflow }} }}
+time: {{ steps: 1 }}
+output: {{ fields: {{ every: 1, precision: double }} }}
+"
+    ));
+    case.run(&[]);
+    case
+}
+
+#[test]
+fn slices_lie_on_their_planes_and_have_the_values_of_the_solution() {
+    for shape in ["tet", "hex", "prism"] {
+        let case = sheared(shape);
+        // Through faces of elements, through a corner of the domain, and between.
+        for (axis, at) in [(0, 0.5), (0, 1.0), (1, 0.3), (2, 0.5)] {
+            let slice = format!("{}={at}", ["x", "y", "z"][axis]);
+            let fields = ["--field", "u", "--field", "slope=u_x", "--order", "6", "-o", "slice.vtu"];
+            let outcome = case.dgsuite(&[&["export", "out/case", "--slice", &slice], &fields[..]].concat());
+            assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+            let cut = picture::read(&case.path("slice.vtu")).unwrap();
+            let mut area = 0.0;
+            for piece in &cut.pieces {
+                let value = |name: &str, i: usize| {
+                    let field = piece.point_data.iter().find(|field| field.name == name).unwrap();
+                    let Values::Real(values) = &field.values else { panic!("{name}") };
+                    values[i]
+                };
+                for (i, x) in piece.points.iter().enumerate() {
+                    assert!((x[axis] - at).abs() < 1e-14, "{shape} {slice}: {x:?}");
+                    assert!((value("u", i) - x[0] * x[1]).abs() < 1e-12, "{shape} {slice}: {x:?}");
+                    assert!((value("slope", i) - x[1]).abs() < 1e-11, "{shape} {slice}: {x:?}");
+                }
+                for [a, b, c] in piece.points.chunks(3).map(|corners| <[_; 3]>::try_from(corners).unwrap()) {
+                    let [u, v]: [[f64; 3]; 2] = [b, c].map(|p| std::array::from_fn(|d| p[d] - a[d]));
+                    let [d, e] = [(axis + 1) % 3, (axis + 2) % 3];
+                    area += 0.5 * (u[d] * v[e] - u[e] * v[d]).abs();
+                }
+            }
+            assert!((area - 1.0).abs() < 1e-12, "{shape} {slice}: {area}");
+        }
+    }
+}
+
+#[test]
+fn a_line_has_the_values_of_probes() {
+    let case = sheared("tet");
+    let line = ["export", "out/case", "--line", "0.1,0.2,0.3 1.1,0.7,0.8", "--points", "11", "--field", "u"];
+    let outcome = case.dgsuite(&line);
+    assert!(
+        outcome.stdout.contains("u at 10 points (1 more are outside"),
+        "{}{}",
+        outcome.stdout,
+        outcome.stderr
+    );
+    let text = fs::read_to_string(case.path("out/case/line.csv")).unwrap();
+    assert_eq!(text.lines().next(), Some("s,x,y,z,u"));
+    for row in case.table("out/case/line.csv") {
+        assert!((row[4] - row[1] * row[2]).abs() < 1e-12, "{row:?}");
+        assert!((row[0] - (row[1] - 0.1) * 1.5_f64.sqrt()).abs() < 1e-12, "{row:?}");
+    }
+    // A flow whose pressure is no polynomial, at a probe.
+    let vortex = "\
+mesh: { generate: { shape: tri, min: [-5, -5], max: [5, 5], cells: [4, 4] },
+  periodic: [[xmin, xmax], [ymin, ymax]] }
+physics: { model: euler }
+space: { order: 2 }
+initial: { exact: isentropic-vortex }
+time: { steps: 3 }
+monitors: [{ probe: { points: [[1.25, 0.75]], fields: [p, u], every_steps: 1 } }]
+";
+    let case = Case::new(vortex);
+    case.run(&[]);
+    let line = ["export", "out/case", "--line", "0.25,0.25 2.25,1.25", "--points", "3"];
+    let outcome = case.dgsuite(&[&line[..], &["-f", "Velocity", "-f", "p", "-o", "line.csv"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let text = fs::read_to_string(case.path("line.csv")).unwrap();
+    assert_eq!(text.lines().next(), Some("s,x,y,Velocity.x,Velocity.y,p"));
+    let (row, probe) =
+        (case.table("line.csv").remove(1), case.table("out/case/monitors/probe.csv").pop().unwrap());
+    let [p, u] = [probe[probe.len() - 2], probe[probe.len() - 1]];
+    assert!((row[5] - p).abs() < 1e-13 && (row[3] - u).abs() < 1e-13, "{row:?} {probe:?}");
+    // The exact solution of Poisson's problem, and its discrete one.
+    let case = Case::new(HEAT);
+    case.run(&[]);
+    let line = ["export", "out/case", "--line", "0,0.5 0.9,0.5", "-f", "exact", "-f", "u"];
+    assert_eq!(case.dgsuite(&line).code, 0);
+    let table = case.table("out/case/line.csv");
+    assert_eq!(table.len(), 101);
+    for row in table {
+        let exact = row[1].sin() * row[2];
+        assert!((row[3] - exact).abs() < 1e-12 && (row[4] - exact).abs() < 1e-3, "{row:?}");
+    }
+    let refused = |arguments: &[&str], part: &str| {
+        let outcome = case.dgsuite(&[&["export", "out/case"], arguments].concat());
+        assert_eq!(outcome.code, 2, "{}", outcome.stdout);
+        assert!(outcome.stderr.contains(part), "`{part}` is not in: {}", outcome.stderr);
+    };
+    refused(&["--line", "0,0 0,0"], "two different points of two coordinates");
+    refused(&["--line", "2,2 3,3"], "the line from (2.000000, 2.000000, 0.000000)");
+    refused(&["--slice", "z=0"], "the mesh is a plane itself");
+    refused(&["--line", "0,0 1,1", "-o", "line.vtu"], "ends in .csv");
+    refused(&["--line", "0,0 1,1", "--points", "1"], "--points");
+    let case = sheared("hex");
+    let outcome = case.dgsuite(&["export", "out/case", "--slice", "x=1.5"]);
+    assert!(outcome.code == 2 && outcome.stderr.contains("0.000000 and 1.000000"), "{}", outcome.stderr);
 }

@@ -72,6 +72,7 @@ pub use curve::BoundaryCurve;
 pub use dgsuite_basis as basis;
 pub use dgsuite_basis::{BasisError, Shape};
 pub use error::{Location, MeshError};
+pub use locate::Locator;
 pub use mesh::{
     Across, BoundaryTag, ElementSet, Face, Mesh, PeriodicFace, PeriodicLink, RegionTag, Side, UNNAMED,
 };

@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::export::{ExportError, Stored};
+use super::picture::slice;
+use crate::export::{ExportError, Fields, Stored};
 use crate::pipeline::source::{Located, Place, Source};
-use crate::writer::MAX_LAGRANGE_ORDER;
+use crate::post::cut::Slice;
+use crate::writer::{CellBlock, MAX_LAGRANGE_ORDER, atomic, csv};
 
 pub(super) const HELP: &str = "\
 The state is that of a checkpoint, which every run writes at its end and, with output.checkpoint, in between. The run
@@ -17,7 +19,9 @@ Examples:
   dgsuite export out/vortex --field Mach --field Vorticity --order 6
   dgsuite export out/vortex --field 'head=p + rho*(u^2 + v^2)/2' -o head.vtu
   dgsuite export out/vortex --from out/vortex/checkpoints/step-00000138.dgs
-  dgsuite export out/sphere --surface ball --field Pressure";
+  dgsuite export out/sphere --surface sphere --field Pressure
+  dgsuite export out/sphere --slice y=0 --slice z=0 --field Velocity --field Vorticity
+  dgsuite export out/cavity --line '0.5,0 0.5,1' --points 129 --field u";
 
 #[derive(Debug, Args)]
 pub(super) struct ExportArgs {
@@ -30,25 +34,39 @@ pub(super) struct ExportArgs {
     /// that the run writes)
     #[arg(long = "field", short, value_name = "NAME[=FORMULA]")]
     fields: Vec<String>,
-    /// Order of the cells, 1 to 10 (default: that of the solution or of the geometry, the higher one)
-    #[arg(long, value_name = "N")]
+    /// Order of the cells, 1 to 10 (default: that of the solution or of the geometry, the higher one); with
+    /// --slice the number of parts into which sides of elements are divided (default: twice as many)
+    #[arg(long, value_name = "N", conflicts_with = "line")]
     order: Option<usize>,
     /// Boundaries to write in place of the volume
-    #[arg(long = "surface", value_name = "NAME", num_args = 1..)]
+    #[arg(long = "surface", value_name = "NAME", num_args = 1.., conflicts_with_all = ["slices", "line"])]
     surfaces: Vec<String>,
-    /// File to write, .vtu (default: export.vtu or surface.vtu in the folder of the run)
+    /// Cut through a solid to write in place of the volume (may be repeated)
+    #[arg(long = "slice", value_name = "x|y|z=VALUE", value_parser = slice, conflicts_with = "line")]
+    slices: Vec<Slice>,
+    /// Line of which a table is written in place of the volume: its ends
+    #[arg(long, value_name = "X0,Y0[,Z0] X1,Y1[,Z1]", allow_hyphen_values = true)]
+    line: Option<String>,
+    /// Number of points of the line
+    #[arg(long, value_name = "N", default_value_t = 101, requires = "line",
+          value_parser = clap::value_parser!(u32).range(2..=10_000_000))]
+    points: u32,
+    /// File to write, .vtu or for a line .csv (default: export.vtu, surface.vtu, slice.vtu or line.csv in the
+    /// folder of the run)
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 /// Writes the file and says what is in it.
 pub(super) fn write(args: &ExportArgs) -> Result<String, ExportError> {
-    let wanted = if args.surfaces.is_empty() { "export" } else { "surface" };
-    let path = match &args.output {
-        Some(path) => path.clone(),
-        None => args.run.join(format!("{wanted}.vtu")),
+    let name = match (&args.line, args.slices.is_empty(), args.surfaces.is_empty()) {
+        (Some(_), ..) => "line.csv",
+        (None, false, _) => "slice.vtu",
+        (None, true, false) => "surface.vtu",
+        (None, true, true) => "export.vtu",
     };
-    ends_in(&path, "vtu")?;
+    let path = args.output.clone().unwrap_or_else(|| args.run.join(name));
+    ends_in(&path, if args.line.is_some() { "csv" } else { "vtu" })?;
     if let Some(order) = args.order.filter(|order| !(1..=MAX_LAGRANGE_ORDER).contains(order)) {
         return Err(ExportError::Option {
             option: "--order",
@@ -58,22 +76,72 @@ pub(super) fn write(args: &ExportArgs) -> Result<String, ExportError> {
     }
     let stored = Stored::open(&args.run, args.from.as_deref())?;
     let fields = stored.fields(&args.fields)?;
-    let order = args.order.unwrap_or_else(|| stored.order());
-    let written = match args.surfaces.is_empty() {
-        true => stored.volume(&fields, order),
-        false => {
-            let names: Vec<_> = args.surfaces.iter().map(|name| on_command_line("--surface", name)).collect();
-            stored.surface(&names, &fields, order)?
-        }
+    let what = match &args.line {
+        Some(text) => line(&stored, &fields, text, args.points as usize, &path)?,
+        None => cells(&stored, &fields, args, &path)?,
     };
-    written.write(&path, &stored.options())?;
-    let cells: usize = written.pieces.iter().map(|piece| piece.n_cells()).sum();
-    Ok(format!(
-        "{}: {} on {cells} cells of order {order}, from {}",
-        path.display(),
-        fields.names().join(", "),
-        stored.describe()
-    ))
+    let names = fields.names().join(", ");
+    Ok(format!("{}: {names} {what}, from {}", path.display(), stored.describe()))
+}
+
+/// Writes cells, and says which.
+fn cells(stored: &Stored, fields: &Fields, args: &ExportArgs, path: &Path) -> Result<String, ExportError> {
+    let order = args.order.unwrap_or_else(|| stored.order());
+    let (written, of) = if !args.slices.is_empty() {
+        let divisions = args.order.unwrap_or(2 * order);
+        (stored.slices(&args.slices, fields, divisions)?, "triangles".to_owned())
+    } else if !args.surfaces.is_empty() {
+        let names: Vec<_> = args.surfaces.iter().map(|name| on_command_line("--surface", name)).collect();
+        (stored.surface(&names, fields, order)?, format!("cells of order {order}"))
+    } else {
+        (stored.volume(fields, order), format!("cells of order {order}"))
+    };
+    written.write(path, &stored.options())?;
+    let n: usize = written.pieces.iter().map(CellBlock::n_cells).sum();
+    Ok(format!("on {n} {of}"))
+}
+
+/// Writes the table of a line, and says how long it is.
+fn line(
+    stored: &Stored,
+    fields: &Fields,
+    text: &str,
+    points: usize,
+    path: &Path,
+) -> Result<String, ExportError> {
+    let ends = on_command_line("--line", text);
+    let line = stored.line(&ends.with(ends_of(text, stored.mesh().dim)?), points, fields)?;
+    let mut table = line.columns.join(",");
+    table.push('\n');
+    for row in &line.rows {
+        table.push_str(&row.iter().map(|&x| csv::number(x)).collect::<Vec<_>>().join(","));
+        table.push('\n');
+    }
+    atomic::write(path, table.as_bytes())?;
+    let outside = match line.outside {
+        0 => String::new(),
+        n => format!(" ({n} more are outside of the mesh)"),
+    };
+    Ok(format!("at {} points{outside}", line.rows.len()))
+}
+
+/// Reads the ends of a line.
+fn ends_of(text: &str, dim: usize) -> Result<[[f64; 3]; 2], ExportError> {
+    let end = |text: &str| -> Option<[f64; 3]> {
+        let numbers = text.split(',').map(|x| x.trim().parse::<f64>().ok().filter(|x| x.is_finite()));
+        let numbers: Vec<f64> = numbers.collect::<Option<_>>()?;
+        (numbers.len() == dim).then(|| std::array::from_fn(|d| numbers.get(d).copied().unwrap_or(0.0)))
+    };
+    let ends: Option<Vec<[f64; 3]>> = text.split_whitespace().map(end).collect();
+    let ends = ends.and_then(|ends| <[[f64; 3]; 2]>::try_from(ends).ok());
+    ends.filter(|[a, b]| a != b).ok_or_else(|| ExportError::Option {
+        option: "--line",
+        found: text.to_owned(),
+        expected: match dim {
+            2 => "needs two different points of two coordinates, such as '0,0.5 1,0.5'".to_owned(),
+            _ => "needs two different points of three coordinates, such as '0,0,0.5 1,0,0.5'".to_owned(),
+        },
+    })
 }
 
 /// Rejects the name of a file that does not end as its content does.

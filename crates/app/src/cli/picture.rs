@@ -165,7 +165,7 @@ fn zoom(text: &str) -> Result<Zoom, String> {
     Ok(Zoom::To([[x0, y0], [x1, y1]]))
 }
 
-fn slice(text: &str) -> Result<Slice, String> {
+pub(super) fn slice(text: &str) -> Result<Slice, String> {
     let parsed = text.split_once('=').and_then(|(axis, at)| {
         Some(Slice { axis: ["x", "y", "z"].iter().position(|name| *name == axis.trim())?, at: number(at)? })
     });

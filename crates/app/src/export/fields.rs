@@ -18,6 +18,14 @@ pub enum Fields {
 }
 
 impl Fields {
+    /// Whether one of them needs derivatives of the solution.
+    pub(super) fn need_gradients(&self) -> bool {
+        match self {
+            Self::Flow(fields) => fields.iter().any(|field| field.gradients),
+            Self::Elliptic(_) => false,
+        }
+    }
+
     /// Their names.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {

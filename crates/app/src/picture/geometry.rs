@@ -10,16 +10,8 @@ use dgsuite_basis::{
 use super::patch::{Division, Fine, Patch};
 use super::quantity::Quantity;
 use super::{PictureError, contour};
+use crate::post::cut::{Cut, Slice};
 use crate::writer::{CellBlock, UnstructuredFields};
-
-/// A plane perpendicular to an axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Slice {
-    /// The axis: 0, 1 or 2 for x, y or z.
-    pub axis: usize,
-    /// The coordinate.
-    pub at: f64,
-}
 
 /// Which faces of the boundary of a solid are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +44,8 @@ pub(super) enum Geometry {
 
 /// Finest division of solids.
 const FINEST_SOLID: usize = 12;
+/// Points that are nearer to a plane, by this share of their element, are on it: files have single precision.
+const HAIR: f64 = 1e-5;
 /// Sides of fine triangles, in pixels.
 const FINE: f64 = 4.0;
 
@@ -179,10 +173,10 @@ impl Geometry {
                         let of = |t: [usize; 3]| shade([normal(t.map(|k| patch.points[k])); 3]);
                         show(&patch, &of);
                     }
-                    Self::Cut(slice) if block.shape.dim() == 3 && crosses(nodes, *slice, block.order) => {
+                    Self::Cut(slice) if block.shape.dim() == 3 && slice.may_cross(nodes, block.order) => {
                         let fine = division.of(block.shape, block.order, wanted, FINEST_SOLID);
                         let (points, values) = fine.evaluate(block, &numbers, quantity, cell);
-                        let height = heights(&points, *slice, lowest);
+                        let height = slice.heights(&points, lowest[slice.axis], HAIR);
                         let mut patch = cut(fine, &points, &values, &height, true);
                         self.place(&mut patch);
                         show(&patch, &bright);
@@ -193,14 +187,14 @@ impl Geometry {
                             &faces[n * cell..n * (cell + 1)]
                         });
                         let cuts: Vec<Slice> =
-                            cuts.iter().copied().filter(|&s| crosses(nodes, s, block.order)).collect();
+                            cuts.iter().copied().filter(|&s| s.may_cross(nodes, block.order)).collect();
                         if cuts.is_empty() && level.is_none() && !faces.contains(&true) {
                             continue;
                         }
                         let fine = division.of(block.shape, block.order, wanted, FINEST_SOLID);
                         let (points, values) = fine.evaluate(block, &numbers, quantity, cell);
                         for slice in cuts {
-                            let height = heights(&points, slice, lowest);
+                            let height = slice.heights(&points, lowest[slice.axis], HAIR);
                             let mut patch = cut(fine, &points, &values, &height, true);
                             self.place(&mut patch);
                             show(&patch, &bright);
@@ -278,72 +272,36 @@ const fn others(axis: usize) -> [usize; 2] {
     }
 }
 
-/// Whether an element may cross a plane.
-fn crosses(nodes: &[[f64; 3]], slice: Slice, order: usize) -> bool {
-    let heights = nodes.iter().map(|x| x[slice.axis]);
-    let (low, high) = heights.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
-    let room = if order > 1 { 0.1 } else { 1e-5 } * (high - low);
-    (low - room..=high + room).contains(&slice.at)
-}
-
-/// Heights of points above a plane. A point that differs from it by rounding is on it, and so above: a plane
-/// through faces of elements is shown by those below it, or at the lower end of the domain by those above.
-fn heights(points: &[[f64; 3]], slice: Slice, lowest: [f64; 3]) -> Vec<f64> {
-    let along = || points.iter().map(|x| x[slice.axis]);
-    let (low, high) = along().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
-    let hair = 1e-5 * (high - low);
-    let side = if slice.at <= lowest[slice.axis] + hair { -1.0 } else { 1.0 };
-    along().map(|x| if (x - slice.at).abs() <= hair { 0.0 } else { side * (x - slice.at) }).collect()
-}
-
 /// The surface on which `height` is zero, in the fine tetrahedra of an element.
 fn cut(fine: &Fine, points: &[[f64; 3]], values: &[f64], height: &[f64], outlined: bool) -> Patch {
-    let mut patch = Patch::default();
-    // A point at height zero counts as above, so that each crossing lies inside of an edge or at its end.
-    let above = |k: usize| height[k] >= 0.0;
-    let mut known: HashMap<(usize, usize), usize> = HashMap::new();
-    let mut crossing = |patch: &mut Patch, a: usize, b: usize| -> usize {
-        let (a, b) = (a.min(b), a.max(b));
-        *known.entry((a, b)).or_insert_with(|| {
-            let t = height[a] / (height[a] - height[b]);
-            patch.points.push(std::array::from_fn(|d| points[a][d] + t * (points[b][d] - points[a][d])));
-            patch.values.push(values[a] + t * (values[b] - values[a]));
-            patch.points.len() - 1
-        })
+    let mut cut = Cut::new(&fine.simplices, height);
+    let mut outline = Vec::new();
+    for face in if outlined { &fine.faces[..] } else { &[] } {
+        let mut pieces = Vec::new();
+        for triangle in face {
+            let ends: Vec<usize> = (0..3)
+                .map(|k| (triangle[k], triangle[(k + 1) % 3]))
+                .filter(|&(a, b)| (height[a] >= 0.0) != (height[b] >= 0.0))
+                .map(|(a, b)| cut.crossing(a, b))
+                .collect();
+            if let [a, b] = ends[..]
+                && a != b
+            {
+                pieces.push((a, b));
+            }
+        }
+        outline.extend(contour::joined(&pieces));
+    }
+    let place = |&(a, b, t): &(usize, usize, f64)| -> [f64; 3] {
+        std::array::from_fn(|d| points[a][d] + t * (points[b][d] - points[a][d]))
     };
-    for simplex in &fine.simplices {
-        let (up, down): (Vec<usize>, Vec<usize>) = simplex.iter().partition(|&&k| above(k));
-        match (&up[..], &down[..]) {
-            (&[a], &[b, c, d]) | (&[b, c, d], &[a]) => {
-                let triangle = [b, c, d].map(|k| crossing(&mut patch, a, k));
-                patch.triangles.push(triangle);
-            }
-            (&[a, b], &[c, d]) => {
-                let [p, q, r, s] = [(a, c), (a, d), (b, d), (b, c)].map(|(x, y)| crossing(&mut patch, x, y));
-                patch.triangles.push([p, q, r]);
-                patch.triangles.push([p, r, s]);
-            }
-            _ => {}
-        }
+    let points: Vec<[f64; 3]> = cut.crossings.iter().map(place).collect();
+    Patch {
+        values: cut.crossings.iter().map(|&(a, b, t)| values[a] + t * (values[b] - values[a])).collect(),
+        outline: outline.iter().map(|line| line.iter().map(|&k| points[k]).collect()).collect(),
+        triangles: cut.triangles,
+        points,
     }
-    if outlined {
-        for face in &fine.faces {
-            let mut pieces = Vec::new();
-            for triangle in face {
-                let ends: Vec<usize> = (0..3)
-                    .map(|k| (triangle[k], triangle[(k + 1) % 3]))
-                    .filter(|&(a, b)| above(a) != above(b))
-                    .map(|(a, b)| crossing(&mut patch, a, b))
-                    .collect();
-                if let [a, b] = ends[..] {
-                    pieces.push((a, b));
-                }
-            }
-            let lines = contour::joined(&pieces).into_iter();
-            patch.outline.extend(lines.map(|line| line.into_iter().map(|k| patch.points[k]).collect()));
-        }
-    }
-    patch
 }
 
 /// For each block, for each face of each cell, whether no other cell has it.

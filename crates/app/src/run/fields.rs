@@ -34,15 +34,26 @@ pub fn sample(
         true => solver.sample_with_gradients(lattice_order),
         false => solver.sample(lattice_order),
     };
-    let dim = solver.dim();
+    let pieces = compute(solver, sets, lattice_order, fields, mark_failures);
+    UnstructuredFields { time, pieces }
+}
+
+/// Computes fields from sampled values.
+pub(crate) fn compute(
+    solver: &Hyperbolic,
+    sets: Vec<SampledSet>,
+    order: usize,
+    fields: &[OutputField],
+    mark_failures: bool,
+) -> Vec<CellBlock> {
     let of_elements = of_elements(solver, fields);
     let piece = |set: SampledSet| {
         let own: Vec<Field> = of_elements.iter().map(|(name, values)| cells(name, values, &set)).collect();
-        let mut piece = block(set, dim, lattice_order, fields, mark_failures);
+        let mut piece = block(set, solver.dim(), order, fields, mark_failures);
         piece.cell_data.extend(own);
         piece
     };
-    UnstructuredFields { time, pieces: sets.into_iter().map(piece).collect() }
+    sets.into_iter().map(piece).collect()
 }
 
 /// The fields with one value for each element, by the number of the element in the mesh file.

@@ -469,13 +469,24 @@ impl Hyperbolic {
     }
 
     fn sampled(&self, order: usize, gradients: bool) -> Vec<SampledSet> {
-        let (n, dim) = (self.n_fields(), self.dim());
-        let sets = match gradients {
+        self.primitive(self.conserved(order, gradients))
+    }
+
+    /// Returns conserved variables on the lattice of order `order`: polynomials of the space are determined
+    /// by their values there, if the order is not below that of the space.
+    pub(crate) fn conserved(&self, order: usize, gradients: bool) -> Vec<Sample> {
+        match gradients {
             true => self.engine.sample_with_gradients(self.time, order),
             false => self.engine.sample(order),
-        };
+        }
+    }
+
+    /// Converts samples of conserved variables, and of their gradients if they have them.
+    pub(crate) fn primitive(&self, samples: Vec<Sample>) -> Vec<SampledSet> {
+        let (n, dim) = (self.n_fields(), self.dim());
         let d = self.engine.discretization();
-        sets.into_iter()
+        samples
+            .into_iter()
             .map(|mut s| {
                 let (mut u, mut w) = (vec![0.0; n], vec![0.0; n]);
                 let (mut g, mut h) = (vec![0.0; n * dim], vec![0.0; n * dim]);
@@ -487,7 +498,7 @@ impl Hyperbolic {
                     for k in 0..n {
                         s.values[k][i] = w[k];
                     }
-                    if gradients {
+                    if !s.gradients.is_empty() {
                         for (g, column) in g.iter_mut().zip(s.gradients.iter().flatten()) {
                             *g = column[i];
                         }

@@ -192,7 +192,7 @@ fn cells(line: &str) -> Vec<String> {
 }
 
 /// The shortest text that reads back as the same number; integers have no decimal point.
-fn number(x: f64) -> String {
+pub(crate) fn number(x: f64) -> String {
     if x.is_nan() {
         "nan".to_owned()
     } else if x == x.trunc() && x.abs() < 1e15 {

@@ -30,7 +30,7 @@ pub const PREVIOUS: &str = "previous";
 const PARTIAL: &str = ".previous.partial";
 
 /// Results in the directory itself.
-const FILES: [&str; 11] = [
+const FILES: [&str; 13] = [
     "summary.json",
     "pipeline.yaml",
     "fields.pvd",
@@ -42,6 +42,8 @@ const FILES: [&str; 11] = [
     "report.html",
     "export.vtu",
     "surface.vtu",
+    "slice.vtu",
+    "line.csv",
 ];
 
 /// Directories with results; the first is the root.
