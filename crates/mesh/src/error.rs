@@ -431,6 +431,16 @@ pub enum MeshError {
         /// The shape.
         shape: Shape,
     },
+    /// A value from which a generator cannot build a mesh.
+    #[error("`{key}` is {value}, where {expected} is needed")]
+    Generator {
+        /// Name of the value.
+        key: &'static str,
+        /// The value.
+        value: String,
+        /// What is possible.
+        expected: String,
+    },
     /// A scale that is not a positive number.
     #[error("a mesh cannot be scaled by {factor}: a positive number is needed")]
     Scale {

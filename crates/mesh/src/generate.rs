@@ -1,4 +1,4 @@
-//! Generators of box meshes with elements of one shape.
+//! Generators of meshes: boxes of any shape, rings, and a channel with a cylinder.
 
 use dgsuite_basis::{Shape, lattice::lattice_vertices};
 
@@ -8,9 +8,14 @@ use crate::{
     mesh::ElementSet,
 };
 
+mod annulus;
+mod channel;
 mod mixed;
+mod quilt;
 mod stack;
 
+pub use annulus::Annulus;
+pub use channel::CylinderInChannel;
 pub use mixed::MixedBox;
 pub use stack::Stack;
 
@@ -258,37 +263,41 @@ impl Grid {
                 ElementSet { shape, order: 1, nodes, tags: vec![0; len], regions: vec![1; len], first: 0 };
             draft.sets.push(set);
         }
-        draft.settle()?;
-        for set in &mut draft.sets {
-            for (i, tag) in set.tags.iter_mut().enumerate() {
-                *tag = (set.first + i + 1) as u64;
-            }
-        }
         let names = ["xmin", "xmax", "ymin", "ymax", "zmin", "zmax"];
-        draft.boundaries = names[..2 * self.dim]
-            .iter()
-            .zip(1..)
-            .map(|(name, tag)| BoundaryTag { name: (*name).to_owned(), tag })
-            .collect();
-        draft.region_names = vec![RegionTag { region: 1, name: "domain".to_owned() }];
-        let paired = draft.pair()?;
-        let corners = crate::sides::face_corners(&draft.sets);
-        let mut marks = Vec::new();
-        for (number, _) in paired.partner.iter().enumerate().filter(|&(_, &p)| p == crate::sides::NONE) {
-            let side = paired.numbers.side(number as u32);
-            let e = side.element as usize;
-            let s = draft.sets.iter().position(|s| e < s.first + s.len()).unwrap_or(0);
-            let nodes = draft.sets[s].element(e - draft.sets[s].first);
-            let face: Vec<u32> = corners[s][side.face as usize].iter().map(|&l| nodes[l]).collect();
-            if let Some(boundary) = self.boundary(&face) {
-                marks.push(Mark { side, boundary });
-            }
-        }
-        let mesh = draft.connect(&paired, &marks, &[])?;
-        debug_assert!(
-            mesh.boundaries.iter().all(|b| b.name != UNNAMED),
-            "a face of the box is not on its hull"
-        );
-        Ok(mesh)
+        finished(draft, &names[..2 * self.dim], |face| self.boundary(face))
     }
+}
+
+/// The mesh of a draft: numbers elements, and puts each outer face on the boundary that `boundary` finds for
+/// its corners, an index of `names`.
+fn finished(
+    mut draft: Draft,
+    names: &[&str],
+    boundary: impl Fn(&[u32]) -> Option<u32>,
+) -> Result<Mesh, MeshError> {
+    draft.settle()?;
+    for set in &mut draft.sets {
+        for (i, tag) in set.tags.iter_mut().enumerate() {
+            *tag = (set.first + i + 1) as u64;
+        }
+    }
+    draft.boundaries =
+        names.iter().zip(1..).map(|(name, tag)| BoundaryTag { name: (*name).to_owned(), tag }).collect();
+    draft.region_names = vec![RegionTag { region: 1, name: "domain".to_owned() }];
+    let paired = draft.pair()?;
+    let corners = crate::sides::face_corners(&draft.sets);
+    let mut marks = Vec::new();
+    for (number, _) in paired.partner.iter().enumerate().filter(|&(_, &p)| p == crate::sides::NONE) {
+        let side = paired.numbers.side(number as u32);
+        let e = side.element as usize;
+        let s = draft.sets.iter().position(|s| e < s.first + s.len()).unwrap_or(0);
+        let nodes = draft.sets[s].element(e - draft.sets[s].first);
+        let face: Vec<u32> = corners[s][side.face as usize].iter().map(|&l| nodes[l]).collect();
+        if let Some(boundary) = boundary(&face) {
+            marks.push(Mark { side, boundary });
+        }
+    }
+    let mesh = draft.connect(&paired, &marks, &[])?;
+    debug_assert!(mesh.boundaries.iter().all(|b| b.name != UNNAMED), "a face of the hull is on no boundary");
+    Ok(mesh)
 }

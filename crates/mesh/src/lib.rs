@@ -9,6 +9,7 @@
 //! |---|---|
 //! | read a `.msh` file, with a report of warnings | [`Mesh::read`], [`gmsh::read`] |
 //! | generate a box of any shape, or of all shapes | [`generate::Box`], [`generate::MixedBox`] |
+//! | generate a ring, or a channel with a cylinder | [`generate::Annulus`], [`generate::CylinderInChannel`] |
 //! | find the neighbour across a face | [`Face`], [`Across`], [`Shape::meet`] |
 //! | make boundaries periodic | [`Mesh::make_periodic`], [`PeriodicLink`] |
 //! | curve elements | [`Mesh::elevate`], [`Mesh::map`] |

@@ -7,7 +7,7 @@ mod checks;
 use checks::{check, data, swirl};
 use dgsuite_mesh::{
     Mesh, Shape, SpaceFillingCurve,
-    generate::{Box, Diagonal, MixedBox},
+    generate::{Annulus, Box, CylinderInChannel, Diagonal, MixedBox},
     gmsh::{self, Format, ReadOptions, Version},
 };
 use proptest::prelude::*;
@@ -119,6 +119,28 @@ fn meshes_of_gmsh_survive_reading_writing_and_reading() {
         let mesh = Mesh::read(data(name)).unwrap();
         for format in formats() {
             assert_eq!(back(&mesh, &format), mesh, "{name} {format:?}");
+        }
+    }
+}
+
+#[test]
+fn curved_domains_survive_writing_and_reading() {
+    let ring = Annulus {
+        shape: Shape::Triangle,
+        centre: [0.1, 0.2],
+        inner: 0.3,
+        outer: 0.7,
+        cells: [2, 7],
+        growth: 1.3,
+        order: 4,
+    };
+    for mesh in [ring.build().unwrap(), CylinderInChannel::dfg().build().unwrap()] {
+        check(&mesh);
+        for format in formats() {
+            let again = back(&mesh, &format);
+            assert_eq!(again, mesh, "{format:?}");
+            let bits = |mesh: &Mesh| mesh.points.iter().flatten().map(|x| x.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&again), bits(&mesh), "{format:?}");
         }
     }
 }

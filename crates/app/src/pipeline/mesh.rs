@@ -1,11 +1,14 @@
 //! The section `mesh`: a file or a built-in generator, periodic pairs, refinement and scale.
 
+mod around;
+
 use std::path::PathBuf;
 
 use dgsuite_basis::Shape;
 use dgsuite_mesh::Cutting;
 use dgsuite_mesh::generate::Diagonal;
 
+pub use self::around::{Around, Domain};
 use super::expression::wrong_type;
 use super::keys::Scope;
 use super::problem::InputError;
@@ -52,6 +55,8 @@ pub enum MeshSource {
     File(Located<PathBuf>),
     /// A box.
     Generate(Generator),
+    /// A domain around a circle.
+    Around(Around),
 }
 
 /// The elements that the cells of a box are divided into.
@@ -104,6 +109,17 @@ const PAIRS: [(&str, [Shape; 2]); 3] = [
 const DIAGONALS: [(&str, Diagonal); 3] =
     [("anti", Diagonal::Anti), ("main", Diagonal::Main), ("alternate", Diagonal::Alternate)];
 
+/// The kinds of generated meshes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Box,
+    Annulus,
+    ChannelCylinder,
+}
+
+const KINDS: [(&str, Kind); 3] =
+    [("box", Kind::Box), ("annulus", Kind::Annulus), ("channel-cylinder", Kind::ChannelCylinder)];
+
 const CUTTINGS: [(&str, Cutting); 2] = [("curve", Cutting::Curve), ("graph", Cutting::Graph)];
 
 /// The largest number of cells in a direction.
@@ -123,7 +139,7 @@ impl MeshSpec {
         section.exclusive("file", "generate")?;
         let source = match (section.text("file")?, section.node("generate")) {
             (Some(file), _) => MeshSource::File(file.with(PathBuf::from(&file.value))),
-            (None, Some(_)) => MeshSource::Generate(Generator::read(&section)?),
+            (None, Some(_)) => generated(&section)?,
             (None, None) => return Err(section.missing("file", "the path of a Gmsh mesh, or `generate`")),
         };
         let refine = section.count("refine", 0)?;
@@ -177,17 +193,36 @@ fn periodic_pairs(section: &Section<'_>) -> Result<Vec<PeriodicPair>, InputError
         .collect()
 }
 
+/// Reads the section `generate` of any kind.
+fn generated(mesh: &Section<'_>) -> Result<MeshSource, InputError> {
+    let section = mesh.section("generate")?.ok_or_else(|| mesh.missing("generate", "a box"))?;
+    let kind = section.choice("kind", &KINDS)?.map_or(Kind::Box, |kind| kind.value);
+    Ok(match kind {
+        Kind::Box => MeshSource::Generate(Generator::read(&section)?),
+        kind => MeshSource::Around(Around::read(&section, kind)?),
+    })
+}
+
+/// Reads the shape.
+fn filling(section: &Section<'_>) -> Result<Located<Filling>, InputError> {
+    let words: Vec<_> = (SHAPES.iter().map(|&(word, shape)| (word, Filling::One(shape))))
+        .chain(PAIRS.iter().map(|&(word, pair)| (word, Filling::Two(pair))))
+        .chain([("mixed", Filling::All)])
+        .collect();
+    section
+        .choice("shape", &words)?
+        .ok_or_else(|| section.missing("shape", &section.words("shape", Scope::default()).join(", ")))
+}
+
 impl Generator {
-    fn read(mesh: &Section<'_>) -> Result<Self, InputError> {
-        let section = mesh.section("generate")?.ok_or_else(|| mesh.missing("generate", "a box"))?;
-        let words: Vec<_> = (SHAPES.iter().map(|&(word, shape)| (word, Filling::One(shape))))
-            .chain(PAIRS.iter().map(|&(word, pair)| (word, Filling::Two(pair))))
-            .chain([("mixed", Filling::All)])
-            .collect();
-        let shape = section
-            .choice("shape", &words)?
-            .ok_or_else(|| section.missing("shape", &section.words("shape", Scope::default()).join(", ")))?
-            .value;
+    fn read(section: &Section<'_>) -> Result<Self, InputError> {
+        for key in ["centre", "inner", "outer", "radius", "growth", "order"] {
+            if section.has(key) {
+                let belongs = "the kinds annulus and channel-cylinder";
+                return Err(section.misplaced(key, "the kind box", belongs));
+            }
+        }
+        let shape = filling(section)?.value;
         let cells =
             section.vector("cells")?.ok_or_else(|| section.missing("cells", "cells in each direction"))?;
         // A mixture has the dimension of its cells.
@@ -210,11 +245,7 @@ impl Generator {
             let what = Located { value: shown(&max), key: section.key("max"), place: place.clone() };
             return Err(InputError::range(&what, format!("greater than {} in direction {d}", min[d])));
         }
-        let whole = |x: &f64| x.fract() == 0.0 && (1.0..=MAX_CELLS).contains(x);
-        if cells.value.len() != dim || !cells.value.iter().all(whole) {
-            let expected = format!("a list of {dim} whole numbers from 1 to {MAX_CELLS}");
-            return Err(InputError::range(&cells.with(shown(&cells.value)), expected));
-        }
+        let cells = whole_numbers(&cells, dim)?;
         let diagonal = section.choice("diagonal", &DIAGONALS)?;
         if diagonal.is_some() && !matches!(shape, Filling::One(Shape::Triangle | Shape::Prism)) {
             return Err(section.misplaced("diagonal", "this shape", "the shapes tri and prism"));
@@ -224,11 +255,21 @@ impl Generator {
             dim,
             min,
             max,
-            cells: cells.value.iter().map(|&x| x as usize).collect(),
+            cells,
             diagonal: diagonal.map_or(Diagonal::Anti, |d| d.value),
             place: section.place().clone(),
         })
     }
+}
+
+/// Numbers of cells, `n` of them.
+fn whole_numbers(given: &Located<Vec<f64>>, n: usize) -> Result<Vec<usize>, InputError> {
+    let whole = |x: &f64| x.fract() == 0.0 && (1.0..=MAX_CELLS).contains(x);
+    if given.value.len() == n && given.value.iter().all(whole) {
+        return Ok(given.value.iter().map(|&x| x as usize).collect());
+    }
+    let expected = format!("a list of {n} whole numbers from 1 to {MAX_CELLS}");
+    Err(InputError::range(&given.with(shown(&given.value)), expected))
 }
 
 fn shown(values: &[f64]) -> String {

@@ -33,18 +33,26 @@ impl Override {
     /// [`Problem::Override`] without `=`, [`Problem::Path`] for an empty key, [`Problem::Syntax`] for a value
     /// that is not YAML.
     pub fn parse(text: &str) -> Result<Self, InputError> {
-        const OPTION: &str = "--set ";
-        let source = Source::new("command line", format!("{OPTION}{text}"));
+        Self::below("", "--set ", text)
+    }
+
+    /// Reads `KEY=VALUE`, written after `option`, where the key's path continues `above`, which is empty or
+    /// ends with a dot.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn below(above: &str, option: &str, text: &str) -> Result<Self, InputError> {
+        let source = Source::new("command line", format!("{option}{text}"));
         let Some((path, value)) = text.split_once('=') else {
             return Err(InputError::at(&Place::whole(&source), Problem::Override { text: text.to_owned() }));
         };
         let place = Place {
             source: source.clone(),
             line: 1,
-            column: OPTION.chars().count() + 1,
+            column: option.chars().count() + 1,
             length: path.chars().count().max(1),
         };
-        let shift = OPTION.chars().count() + path.chars().count() + 1;
+        let shift = option.chars().count() + path.chars().count() + 1;
         let node = match Node::parse(&Source::new("command line", value)) {
             Ok(node) => moved(node, &source, shift),
             Err(mut error) => {
@@ -52,7 +60,7 @@ impl Override {
                 return Err(error);
             }
         };
-        Ok(Self { path: split_path(path.trim(), &place)?, place, node })
+        Ok(Self { path: split_path(&format!("{above}{}", path.trim()), &place)?, place, node })
     }
 
     /// The override of `path` by an option such as `--device cpu`.

@@ -6,7 +6,9 @@ use dgsuite_mesh::gmsh::{self, ReadOptions, Warning};
 use dgsuite_mesh::{Mesh, MeshError, SpaceFillingCurve, generate};
 
 use crate::pipeline::expression::Constants;
-use crate::pipeline::mesh::{Filling, Generator, MapSpec, MeshSource, MeshSpec, PeriodicPair};
+use crate::pipeline::mesh::{
+    Around, Domain, Filling, Generator, MapSpec, MeshSource, MeshSpec, PeriodicPair,
+};
 use crate::pipeline::problem::{InputError, Problem};
 
 use super::memory::{self, Load};
@@ -20,6 +22,29 @@ const MAX_ELEMENTS: f64 = 1e9;
 /// A file that cannot be read or used, faces that belong to two boundaries, unknown or unmatched periodic
 /// boundaries, elements that need more memory than is available.
 pub fn build(
+    spec: &MeshSpec,
+    constants: &Constants,
+    base: &Path,
+    load: &Load,
+) -> Result<(Mesh, Vec<String>), InputError> {
+    let (mut mesh, warnings) = prepare(spec, constants, base, load)?;
+    // Neighbours are then close to each other in memory.
+    mesh.renumber(SpaceFillingCurve::Hilbert);
+    Ok((mesh, warnings))
+}
+
+/// Returns the mesh alone, for a file: with its elements in the order in which they were generated.
+///
+/// # Errors
+/// As [`build`].
+pub fn alone(spec: &MeshSpec, constants: &Constants) -> Result<Mesh, InputError> {
+    let geometry = spec.map.as_ref().map_or(1, |map| map.order);
+    let load = Load { order: 0, total: false, unknowns: |_| 0, vectors: 0, number: 8, geometry };
+    prepare(spec, constants, Path::new(""), &load).map(|(mesh, _)| mesh)
+}
+
+/// Does the same as [`build`] without renumbering the elements.
+fn prepare(
     spec: &MeshSpec,
     constants: &Constants,
     base: &Path,
@@ -48,6 +73,15 @@ pub fn build(
             load.fits(&[(shape, cells * children(generator.dim))], &generator.place)?;
             generated(generator)?
         }
+        MeshSource::Around(Around { domain, place }) => {
+            let (shape, [layers, around]) = domain.cells();
+            load.fits(&[(shape, (layers * around) as f64 * children(2))], place)?;
+            match domain {
+                Domain::Annulus(ring) => ring.build(),
+                Domain::ChannelCylinder(channel) => channel.build(),
+            }
+            .map_err(|error| InputError::at(place, Problem::Generate { error }))?
+        }
     };
     for pair in &spec.periodic {
         join(&mut mesh, pair)?;
@@ -74,8 +108,6 @@ pub fn build(
     if let Some(map) = &spec.map {
         bend(&mut mesh, map, constants)?;
     }
-    // Neighbours are then close to each other in memory.
-    mesh.renumber(SpaceFillingCurve::Hilbert);
     Ok((mesh, warnings))
 }
 
@@ -159,6 +191,10 @@ pub fn origin(spec: &MeshSpec) -> String {
         MeshSource::Generate(g) => {
             let cells = g.cells.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
             format!("generated box of {cells} cells")
+        }
+        MeshSource::Around(Around { domain, .. }) => {
+            let (_, [layers, around]) = domain.cells();
+            format!("generated {}, {layers} layers of {around} cells around", domain.words())
         }
     };
     match spec.refine {

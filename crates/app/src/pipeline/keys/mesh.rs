@@ -18,8 +18,16 @@ pub(super) const KEYS: &[Key] = &[
         "mesh.generate",
         &[Section],
         Says("none; one of `file` and `generate` is required"),
-        "A box with a regular mesh. Its boundaries are `xmin`, `xmax`, `ymin`, `ymax` and, in space, \
-         `zmin`, `zmax`.",
+        "A mesh without a file. The boundaries of a box are `xmin`, `xmax`, `ymin`, `ymax` and, in space, \
+         `zmin`, `zmax`; those of an annulus `inner` and `outer`; those of a channel with a cylinder `inflow`, \
+         `outflow`, `walls` and `cylinder`.",
+    ),
+    key(
+        "mesh.generate.kind",
+        &[Words(&["box", "annulus", "channel-cylinder"])],
+        Value("box"),
+        "What is meshed: a box; the plane between two circles; or a channel in the plane with a circular \
+         cylinder, by default that of the DFG benchmark. Circles are meshed with curved elements.",
     ),
     key(
         "mesh.generate.shape",
@@ -37,22 +45,70 @@ pub(super) const KEYS: &[Key] = &[
         ])],
         Required,
         "The shape of the elements: one shape, two shapes with half of the box each, or `mixed` for all \
-         shapes of the dimension in slabs along x.",
+         shapes of the dimension in slabs along x. `tri` or `quad` around circles.",
     ),
     key(
         "mesh.generate.cells",
         &[List("one whole number for each direction", &[Whole(1, 10_000_000)])],
         Required,
         "The number of cells in each direction, before they are cut into elements. Two numbers give a box \
-         in the plane, three a box in space.",
+         in the plane, three a box in space. Around circles: the number of layers of cells, and of cells around \
+         the circle (around a cylinder in a channel a multiple of 4).",
     ),
-    key("mesh.generate.min", &[Vector], Says("0 in each direction"), "The lower corner of the box."),
-    key("mesh.generate.max", &[Vector], Says("1 in each direction"), "The upper corner of the box."),
+    key(
+        "mesh.generate.min",
+        &[Vector],
+        Says("0 in each direction"),
+        "The lower corner of the box or channel.",
+    ),
+    key(
+        "mesh.generate.max",
+        &[Vector],
+        Says("1 in each direction; `[2.2, 0.41]` for a channel"),
+        "The upper corner of the box or channel.",
+    ),
     key(
         "mesh.generate.diagonal",
         &[Words(&["anti", "main", "alternate"])],
         Value("anti"),
-        "How squares are cut into triangles, for the shapes `tri` and `prism`.",
+        "How squares are cut into triangles, for the shapes `tri` and `prism` of a box.",
+    ),
+    key(
+        "mesh.generate.centre",
+        &[Vector],
+        Says("`[0, 0]`; `[0.2, 0.2]` in a channel"),
+        "The centre of the annulus or cylinder.",
+    ),
+    key(
+        "mesh.generate.inner",
+        &[Number(Above(0.0))],
+        Says("none; required for an annulus"),
+        "The radius of the inner circle of an annulus.",
+    ),
+    key(
+        "mesh.generate.outer",
+        &[Number(Above(0.0))],
+        Says("none; required for an annulus"),
+        "The radius of the outer circle of an annulus.",
+    ),
+    key(
+        "mesh.generate.radius",
+        &[Number(Above(0.0))],
+        Says("0.05"),
+        "The radius of the cylinder in a channel.",
+    ),
+    key(
+        "mesh.generate.growth",
+        &[Number(Above(0.0))],
+        Value("1"),
+        "The thickness of each layer of cells around a circle divided by that of the layer inside it: above 1, \
+         the thinnest layer is at the inner circle or at the cylinder.",
+    ),
+    key(
+        "mesh.generate.order",
+        &[Whole(1, 4)],
+        Value("3"),
+        "The polynomial order of the geometry around a circle.",
     ),
     key(
         "mesh.periodic",

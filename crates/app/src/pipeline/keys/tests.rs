@@ -12,7 +12,7 @@ use crate::plan::elliptic::EllipticPlan;
 use crate::plan::{Choices, Plan};
 
 /// Files that have every key of the table.
-const FILES: [&str; 13] = [
+const FILES: [&str; 15] = [
     "
 mesh: { file: a.msh }
 physics: { model: euler }
@@ -20,6 +20,20 @@ space: { shock: { entropy-filter: { tolerance: 1e-3, gate: none, bounds: entropy
 initial: { rho: 1, u: 0, v: 0, p: 1 }
 time: { end: 1, retries: 3 }
 monitors: [{ limited: { every: 1 } }, { limited: { every_steps: 1 } }]
+",
+    "
+mesh: { generate: { kind: annulus, shape: quad, cells: [2, 8], centre: [0, 0], inner: 1, outer: 2, growth: 1.2, order: 2 } }
+physics: { model: euler }
+space: { order: 1 }
+initial: { rho: 1, u: 0, v: 0, p: 1 }
+time: { end: 1 }
+",
+    "
+mesh: { generate: { kind: channel-cylinder, shape: tri, cells: [2, 8], min: [0, 0], max: [2, 1], centre: [0.5, 0.5], radius: 0.1 } }
+physics: { model: euler }
+space: { order: 1 }
+initial: { rho: 1, u: 0, v: 0, p: 1 }
+time: { end: 1 }
 ",
     "
 mesh: { file: a.msh }
@@ -36,7 +50,7 @@ threads: 1
 constants: { a: 1 }
 tables: { history: { file: tests/data/inflow.csv, column: 2 } }
 mesh:
-  generate: { shape: tri, cells: [2, 2], min: [0, 0], max: [1, 1], diagonal: main }
+  generate: { kind: box, shape: tri, cells: [2, 2], min: [0, 0], max: [1, 1], diagonal: main }
   periodic: [[ymin, ymax]]
   refine: 1
   partition: graph

@@ -1,0 +1,130 @@
+//! The kinds of `mesh.generate` that are not boxes: domains around a circle.
+
+use dgsuite_basis::Shape;
+use dgsuite_mesh::MeshError;
+use dgsuite_mesh::generate::{Annulus, CylinderInChannel};
+
+use super::{Filling, Kind, filling, shown, whole_numbers};
+use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::section::Section;
+use crate::pipeline::source::{Located, Place};
+
+/// A domain around a circle.
+#[derive(Clone, Debug)]
+pub struct Around {
+    /// The domain.
+    pub domain: Domain,
+    /// Where the generator was written.
+    pub place: Place,
+}
+
+/// The generators of domains around a circle.
+#[derive(Clone, Copy, Debug)]
+pub enum Domain {
+    /// Between two circles.
+    Annulus(Annulus),
+    /// A channel with a cylinder.
+    ChannelCylinder(CylinderInChannel),
+}
+
+/// The highest order of the geometry.
+const MAX_ORDER: usize = 4;
+
+/// The default order of the geometry.
+const DEFAULT_ORDER: usize = 3;
+
+impl Domain {
+    /// The elements' shape, and the numbers of layers and of cells around the circle.
+    pub fn cells(&self) -> (Shape, [usize; 2]) {
+        match self {
+            Self::Annulus(ring) => (ring.shape, ring.cells),
+            Self::ChannelCylinder(channel) => (channel.shape, channel.cells),
+        }
+    }
+
+    /// What is generated, in words.
+    pub fn words(&self) -> &'static str {
+        match self {
+            Self::Annulus(_) => "annulus",
+            Self::ChannelCylinder(_) => "channel with a cylinder",
+        }
+    }
+}
+
+impl Around {
+    pub(super) fn read(section: &Section<'_>, kind: Kind) -> Result<Self, InputError> {
+        let (others, word): (&[(&str, &str)], _) = match kind {
+            Kind::ChannelCylinder => {
+                let annulus = "the kind annulus";
+                (&[("inner", annulus), ("outer", annulus), ("diagonal", "the kind box")], "channel-cylinder")
+            }
+            _ => {
+                let sides = "the kinds box and channel-cylinder";
+                let (channel, diagonal) = ("the kind channel-cylinder", ("diagonal", "the kind box"));
+                (&[("min", sides), ("max", sides), ("radius", channel), diagonal], "annulus")
+            }
+        };
+        if let Some((key, belongs)) = others.iter().find(|(key, _)| section.has(key)) {
+            return Err(section.misplaced(key, &format!("the kind {word}"), belongs));
+        }
+        let filled = filling(section)?;
+        let Filling::One(shape @ (Shape::Triangle | Shape::Quadrilateral)) = filled.value else {
+            let place = section.entry("shape").map_or(section.place(), |entry| &entry.place);
+            let given = section.node("shape").and_then(|node| node.value.scalar_text()).unwrap_or_default();
+            let what = Located { value: given, key: section.key("shape"), place: place.clone() };
+            return Err(InputError::range(&what, format!("tri or quad for the kind {word}")));
+        };
+        let order = section.count("order", 1)?;
+        if let Some(order) = order.as_ref().filter(|order| order.value > MAX_ORDER) {
+            return Err(InputError::range(order, format!("from 1 to {MAX_ORDER}")));
+        }
+        let order = order.map_or(DEFAULT_ORDER, |order| order.value);
+        let layers = section.vector("cells")?;
+        let layers =
+            layers.ok_or_else(|| section.missing("cells", "layers of cells, and cells around the circle"))?;
+        let cells = whole_numbers(&layers, 2)?;
+        let cells = [cells[0], cells[1]];
+        let growth = section.positive("growth")?.map_or(1.0, |growth| growth.value);
+        let point = |key: &str, default: [f64; 2]| match section.vector(key)? {
+            None => Ok(default),
+            Some(given) => <[f64; 2]>::try_from(given.value.as_slice())
+                .map_err(|_| InputError::range(&given.with(shown(&given.value)), "a list of 2 numbers")),
+        };
+        let domain = match kind {
+            Kind::ChannelCylinder => {
+                let dfg = CylinderInChannel::dfg();
+                Domain::ChannelCylinder(CylinderInChannel {
+                    shape,
+                    min: point("min", dfg.min)?,
+                    max: point("max", dfg.max)?,
+                    centre: point("centre", dfg.centre)?,
+                    radius: section.positive("radius")?.map_or(dfg.radius, |radius| radius.value),
+                    cells,
+                    growth,
+                    order,
+                })
+            }
+            _ => {
+                let radius = |key: &str| match section.positive(key)? {
+                    Some(radius) => Ok(radius.value),
+                    None => Err(section.missing(key, "the radius of this circle")),
+                };
+                let (inner, outer) = (radius("inner")?, radius("outer")?);
+                let centre = point("centre", [0.0; 2])?;
+                Domain::Annulus(Annulus { shape, centre, inner, outer, cells, growth, order })
+            }
+        };
+        match domain {
+            Domain::Annulus(ring) => ring.check(),
+            Domain::ChannelCylinder(channel) => channel.check(),
+        }
+        .map_err(|error| {
+            let entry = match &error {
+                MeshError::Generator { key, .. } => section.entry(key),
+                _ => None,
+            };
+            InputError::at(entry.map_or(section.place(), |e| &e.place), Problem::Generate { error })
+        })?;
+        Ok(Self { domain, place: section.place().clone() })
+    }
+}
