@@ -8,7 +8,10 @@ mod devices;
 mod export;
 mod init;
 mod mesh_cells;
+mod mesh_convert;
+mod mesh_generate;
 mod mesh_info;
+mod mesh_output;
 mod mesh_partition;
 mod picture;
 mod plot;
@@ -90,7 +93,7 @@ enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Describe and cut meshes
+    /// Describe, generate, convert and cut meshes
     Mesh {
         #[command(subcommand)]
         command: MeshCommand,
@@ -189,6 +192,12 @@ enum MeshCommand {
     /// Print the elements, regions, boundaries, sizes and quality of a Gmsh file
     #[command(after_help = mesh_info::HELP)]
     Info(mesh_info::InfoArgs),
+    /// Write the mesh of a box, an annulus, or a channel with a cylinder
+    #[command(after_help = mesh_generate::HELP)]
+    Generate(mesh_generate::GenerateArgs),
+    /// Write a Gmsh file as another version, as text or binary, or for ParaView
+    #[command(after_help = mesh_convert::HELP)]
+    Convert(mesh_convert::ConvertArgs),
     /// Cut a mesh into parts as a run on several ranks does; print their balance and write a picture
     Partition(mesh_partition::PartitionArgs),
 }
@@ -216,6 +225,7 @@ fn exit_code_of(error: &anyhow::Error) -> u8 {
         || ranks::is_elsewhere(error)
         || error.is::<BenchError>()
         || error.is::<init::InitError>()
+        || error.downcast_ref().is_some_and(mesh_output::OutputError::is_input)
         || error.is::<plot::PlotError>()
         || error.is::<crate::picture::PictureError>()
         || error.is::<crate::export::ExportError>()
@@ -281,6 +291,14 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         }
         Command::Mesh { command: MeshCommand::Info(args) } => {
             print(&mesh_info::describe(&args)?)?;
+            Ok(0)
+        }
+        Command::Mesh { command: MeshCommand::Generate(args) } => {
+            print(&mesh_generate::write(&args)?)?;
+            Ok(0)
+        }
+        Command::Mesh { command: MeshCommand::Convert(args) } => {
+            print(&mesh_convert::convert(&args)?)?;
             Ok(0)
         }
         Command::Mesh { command: MeshCommand::Partition(args) } => {

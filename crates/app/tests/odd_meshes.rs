@@ -6,6 +6,9 @@
 #[path = "support/case.rs"]
 mod support;
 
+use dgsuite_mesh::generate::{Annulus, CylinderInChannel};
+use dgsuite_mesh::gmsh::Format;
+use dgsuite_mesh::{Mesh, Shape};
 use serde_json::json;
 use support::{Case, WAVE};
 
@@ -82,4 +85,100 @@ fn mesh_info_lists_what_a_file_holds() {
     assert_eq!(info["worst"][1]["element"], 13);
     assert_eq!(info["worst"][1]["region"], 5);
     assert!((info["scaled_jacobian"]["min"].as_f64().unwrap() - 2.0 / 15.0_f64.sqrt()).abs() < 1e-14);
+}
+
+/// Runs a command that fails with exit code 2 and a message with these parts.
+fn refused(case: &Case, command: &str, parts: &[&str]) {
+    let outcome = case.dgsuite(&command.split(' ').collect::<Vec<_>>());
+    assert_eq!(outcome.code, 2, "{command}: {}{}", outcome.stdout, outcome.stderr);
+    for part in parts {
+        assert!(outcome.stderr.contains(part), "{command}: `{part}` is not in:\n{}", outcome.stderr);
+    }
+}
+
+fn succeeds(case: &Case, command: &str) -> String {
+    let outcome = case.dgsuite(&command.split(' ').collect::<Vec<_>>());
+    assert_eq!(outcome.code, 0, "{command}: {}{}", outcome.stdout, outcome.stderr);
+    outcome.stdout
+}
+
+#[test]
+fn generated_files_hold_what_pipelines_generate() {
+    let ring = "kind: annulus, shape: quad, cells: [2, 12], inner: 0.5, outer: 2*0.5, growth: 1.5, order: 2";
+    let case = Case::new(&format!(
+        "mesh: {{ generate: {{ {ring} }} }}\nphysics: {{ model: advection, velocity: [1, 0] }}\n\
+         space: {{ order: 1 }}\ninitial: {{ u: 1 }}\ntime: {{ steps: 1 }}\n\
+         boundaries: {{ inner: {{ type: dirichlet, u: 1 }}, outer: {{ type: dirichlet, u: 1 }} }}\n"
+    ));
+    let plan = succeeds(&case, "check case.yaml");
+    assert!(plan.contains("generated annulus, 2 layers of 12 cells around"), "{plan}");
+    let settings = ring.split_once(", ").unwrap().1.replace(": ", "=").replace("[2, 12]", "[2,12]");
+    let command = format!("mesh generate annulus {} -o ring.msh --msh 2.2", settings.replace(", ", " "));
+    let printed = succeeds(&case, &command);
+    assert!(printed.starts_with("ring.msh: MSH 2.2 binary, 24 quad, geometry of order 2\n"), "{printed}");
+    assert!(printed.contains("boundaries  inner (1), outer (2)"), "{printed}");
+    let (shape, centre) = (Shape::Quadrilateral, [0.0; 2]);
+    let built = Annulus { shape, centre, inner: 0.5, outer: 1.0, cells: [2, 12], growth: 1.5, order: 2 };
+    assert_eq!(Mesh::read(case.path("ring.msh")).unwrap(), built.build().unwrap());
+
+    let channel = "mesh generate channel-cylinder shape=quad cells=[4,32] growth=1.3 -o dfg.msh";
+    succeeds(&case, channel);
+    assert_eq!(Mesh::read(case.path("dfg.msh")).unwrap(), CylinderInChannel::dfg().build().unwrap());
+    let boxed = "mesh generate box shape=prism cells=[2,1,1] periodic=[[ymin,ymax]] refine=1 scale=2 map.order=2 \
+                 map.z=z+0.1*x^2 -o box.msh";
+    assert!(succeeds(&case, boxed).contains("periodic    ymin - ymax"));
+    let mesh = Mesh::read(case.path("box.msh")).unwrap();
+    assert_eq!((mesh.n_elements(), mesh.max_order(), mesh.links.len()), (32, 2, 1));
+    assert!(mesh.bounding_box()[1].iter().zip([2.0, 2.0, 2.4]).all(|(x, y)| (x - y).abs() < 1e-15));
+}
+
+#[test]
+fn impossible_meshes_are_refused_with_a_hint() {
+    let case = Case::new(WAVE);
+    let annulus = "mesh generate annulus shape=quad cells=[2,12] -o a.msh";
+    for (command, parts) in [
+        ("mesh generate anulus -o a.msh", &["kind=anulus", "`annulus`", "channel-cylinder"][..]),
+        (annulus, &["mesh.generate.inner"]),
+        (
+            &format!("{annulus} inner=1 outer=0.5"),
+            &["`outer` is 0.5, where a number above `inner`, 1, is needed", "| outer=0.5"],
+        ),
+        (&format!("{annulus} inner=1 outer=2 radius=3"), &["radius=3", "the kind channel-cylinder"]),
+        (&format!("{annulus} inner=1 outer=2 order=5"), &["from 1 to 4"]),
+        (&format!("{annulus} inner=1 outer=2 sides=4"), &["unknown key `sides`", "centre"]),
+        (&format!("{annulus} inner"), &["`inner` is not of the form KEY=VALUE"]),
+        ("mesh generate annulus shape=hex cells=[2,12] -o a.msh", &["shape=hex", "tri or quad"]),
+        ("mesh generate box shape=quad cells=[2,2] radius=1 -o a.msh", &["radius", "channel-cylinder"]),
+        ("mesh generate channel-cylinder shape=tri cells=[2,9] -o a.msh", &["a multiple of 4"]),
+        ("mesh generate box shape=quad cells=[2,2] -o a.stl", &["a.stl", ".msh (Gmsh) or .vtu"]),
+        ("mesh generate box shape=quad cells=[2,2] -o a.vtu --text", &["--text", "belong to Gmsh files"]),
+        ("mesh info case.yaml --vtu case.yaml", &["case.yaml cannot be written", "ends in .vtu"]),
+        ("mesh convert case.yaml a.msh", &["case.yaml: not a Gmsh mesh"]),
+        ("mesh convert none.msh a.msh", &["none.msh: there is no such mesh file"]),
+    ] {
+        refused(&case, command, parts);
+        assert!(!case.path("a.msh").exists());
+    }
+    let mut mesh = CylinderInChannel::dfg().build().unwrap();
+    mesh.sets[0].tags[7] = 1 << 32;
+    mesh.write(case.path("far.msh"), &Format::default()).unwrap();
+    refused(&case, "mesh convert far.msh a.msh --msh 2.2", &["4294967", "hint: write MSH 4.1"]);
+}
+
+#[test]
+fn converted_files_keep_groups_curves_and_pairs() {
+    let case = Case::new(WAVE);
+    let meshes = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/meshes");
+    for (file, line) in [
+        ("sector-tri.msh", "periodic"),
+        ("blocks-pyramid-o2.msh", "free (8)"),
+        ("square-tri-22-binary.msh", "regions"),
+    ] {
+        let file = format!("{meshes}/{file}");
+        let printed = succeeds(&case, &format!("mesh convert {file} a.msh --text"));
+        assert!(printed.contains("MSH 4.1 text") && printed.contains(line), "{printed}");
+        succeeds(&case, "mesh convert a.msh b.msh --msh 2.2");
+        succeeds(&case, "mesh convert b.msh b.msh --msh 2.2 --text");
+        assert_eq!(Mesh::read(case.path("b.msh")).unwrap(), Mesh::read(file).unwrap());
+    }
 }

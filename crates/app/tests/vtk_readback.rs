@@ -370,6 +370,33 @@ fn vtk_reads_the_cells_of_mesh_info() {
 }
 
 #[test]
+fn vtk_reads_converted_meshes_with_their_groups() {
+    let Some((python, script)) = required_tools("vtk_reads_converted_meshes_with_their_groups") else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let mut mesh = generate::Box::unit(Shape::Quadrilateral, 2).build().unwrap();
+    mesh.elevate(3).unwrap();
+    mesh.map(|[x, y, _]| [x + 0.3 * y * y * y, y, 0.0]).unwrap();
+    mesh.make_periodic("xmin", "xmax").unwrap();
+    mesh.write(directory.path().join("bent.msh"), &Format::default()).unwrap();
+    dgsuite(directory.path(), &["mesh", "convert", "bent.msh", "bent.vtu"]);
+    // Elements, then faces in the order of elements: 1, 2 (lower), 3, 4 (upper). The sides of an element are
+    // numbered from the lower one, counter-clockwise.
+    let expected = json!([{
+        "file": "bent.vtu", "time": 0.0, "precision": "Float64", "tolerance": 0.0, "cells": 12,
+        "data": {
+            "region": [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0],
+            "element_id": [1, 2, 3, 4, 1, 1, 2, 2, 3, 3, 4, 4],
+            "boundary": [0, 0, 0, 0, 3, 1, 2, 3, 4, 1, 2, 4],
+            "partner": [0, 0, 0, 0, 0, 2, 1, 0, 0, 4, 3, 0],
+        },
+    }]);
+    let (passed, text) = read_back(&python, &script, directory.path(), &expected);
+    assert!(passed, "{text}");
+}
+
+#[test]
 fn vtk_reads_every_shape_and_order() {
     let Some((python, script)) = required_tools("vtk_reads_every_shape_and_order") else { return };
     let directory = tempfile::tempdir().unwrap();

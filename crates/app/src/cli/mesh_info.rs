@@ -10,6 +10,7 @@ use dgsuite_mesh::{Mesh, PeriodicLink};
 use serde_json::{Value, json};
 
 use super::mesh_cells::{self, Values};
+use super::mesh_output;
 use crate::pipeline::checks::rounded;
 use crate::plan::print::{elements_by_shape, grouped, shape_word};
 use crate::writer::{Precision, VtuOptions};
@@ -58,6 +59,9 @@ struct Region {
 /// # Errors
 /// The errors of the reader and of the writer.
 pub(super) fn describe(args: &InfoArgs) -> anyhow::Result<String> {
+    if let Some(path) = &args.vtu {
+        mesh_output::named_as_cells(path)?;
+    }
     let (mesh, report) = gmsh::read(&args.file, &ReadOptions::default())?;
     let quality = quality::elements(&mesh);
     let statistics = quality::statistics_of(&mesh, &quality);
