@@ -523,7 +523,7 @@ fn source(
 ) -> Result<Option<SourceTerm>, InputError> {
     match &pipeline.physics.source {
         None => Ok(None),
-        Some(SourceSpec::Formulas(formulas)) => Ok(Some(SourceTerm::Given(states.source(formulas)?))),
+        Some(SourceSpec::Formulas(formulas)) => Ok(states.source(formulas)?.map(SourceTerm::Given)),
         Some(SourceSpec::Manufactured(place)) => match exact {
             Some(exact) => Ok(Some(SourceTerm::Manufactured(Arc::clone(exact)))),
             None => Err(InputError::at(

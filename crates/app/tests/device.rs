@@ -50,7 +50,7 @@ physics:
   model: navier-stokes
   gas_constant: 1
   viscosity: { sutherland: { mu_ref: 0.05, t_ref: 1, s: 0.4 } }
-  source: { rho_E: 0.3*y }
+  source: { rho_E: 0.3*y, rho_u: -0.2*rho*u*(1 + x) }
   sponge: { strength: 2*x, rho: 1, u: y, v: 0, p: 1 }
   body_force: [0.3, -0.2*x]
 space: { order: 1 }

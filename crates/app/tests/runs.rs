@@ -646,3 +646,33 @@ fn tables_are_functions_that_formulas_call() {
     refused(&run("0", &table.replace("inflow.csv", "none.csv")), &["`tables.inflow.file`", "none.csv"]);
     refused(&run("0", &table.replace("inflow:", "sin:")), &["`sin` is already a function"]);
 }
+
+/// Formulas of a source may use the state: `u' = −3 u` in a uniform flow, and a gas that relaxes to `p = 1`.
+#[test]
+fn sources_by_formulas_of_the_state_act() {
+    let decay = |source: &str| {
+        let wave =
+            WAVE.replace("velocity: [1, 0.5] }", &format!("velocity: [1, 0.5], source: {{ {source} }} }}"));
+        let wave = wave.replace("{ exact: { u: sin(2*pi*(x - t))*cos(2*pi*(y - t/2)) } }", "{ u: 2 }");
+        Case::new(&format!("{wave}monitors: [ {{ integral: {{ fields: [u] }} }} ]\n"))
+    };
+    let found = number(&decay("u: -3*u").run(&[]), "/integral/u");
+    assert!((found - 2.0 * (-0.3_f64).exp()).abs() < 1e-6, "{found}");
+    // A fast decay limits the step.
+    let steps = |source: &str| number(&decay(source).run(&[]), "/time/steps");
+    assert!(steps("u: -3000*u") > 10.0 * steps("u: -3*u"));
+    let gas = STREAM.replace("{ model: euler }", "{ model: euler, source: { rho_E: -40*(p - 1) } }");
+    let gas =
+        gas.replace("initial: { rho: 1, u: 0.5, v: 0, p: 1 }", "initial: { rho: 1, u: 0.5, v: 0, p: 2 }");
+    let monitors = "monitors: [ { probe: { points: [[1, 0.5]], fields: [p] } } ]\n";
+    let pressure = number(&Case::new(&format!("{gas}{monitors}")).run(&[]), "/probe/p/0");
+    // p' = −40 (γ − 1)(p − 1), away from the boundaries.
+    assert!((pressure - 1.0 - (-0.8_f64).exp()).abs() < 1e-2, "{pressure}");
+
+    let refused = |source: &str, word: &str| {
+        let outcome = decay(source).dgsuite(&["check", "case.yaml"]);
+        assert!(outcome.code == 2 && outcome.stderr.contains(word), "{}", outcome.stderr);
+    };
+    refused("u: u*t", "one of the state and x, y, z, without t");
+    refused("u: 3*q", "unknown name `q`");
+}

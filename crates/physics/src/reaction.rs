@@ -1,9 +1,11 @@
 //! Reactions, `∂u/∂t + ∇·F = S(u, c)`: source terms of the state and of coefficients of place.
 
 mod body_force;
+mod formulas;
 mod sponge;
 
 pub use body_force::BodyForce;
+pub use formulas::{FormulaReaction, Position};
 pub use sponge::{Sponge, SpongeCoefficients};
 
 use crate::real::Real;

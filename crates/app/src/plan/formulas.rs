@@ -82,7 +82,8 @@ pub(super) fn running(file: &Pipeline) -> Result<Vec<RunningFormula>, InputError
         (Some(SourceSpec::Manufactured(_)), InitialSpec::State(state)) => of_state(state).collect(),
         _ => Vec::new(),
     };
-    for text in source {
+    // Formulas that use the state are evaluated with it; mistakes in them are reported where they are read.
+    for text in source.into_iter().filter(|text| file.constants.formula(&text.value, &COORDINATES).is_ok()) {
         all.push(RunningFormula::new(None, text, &file.constants)?);
     }
     Ok(all)

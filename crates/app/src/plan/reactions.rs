@@ -9,7 +9,7 @@ use dgsuite_physics::{Coefficients, Exact};
 
 use super::states::States;
 use crate::pipeline::Pipeline;
-use crate::pipeline::physics::SpongeSpec;
+use crate::pipeline::physics::{SourceSpec, SpongeSpec};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::quantity::{Quantity, VectorQuantity};
 use crate::pipeline::source::Located;
@@ -34,7 +34,12 @@ pub(super) fn resolve(
     let physics = &pipeline.physics;
     let sponge = physics.sponge.as_ref().map(|spec| sponge(spec, pipeline, states, initial, points));
     let force = physics.body_force.as_ref().map(|spec| force(spec, states, points));
-    sponge.into_iter().chain(force).collect()
+    let formulas = match &physics.source {
+        Some(SourceSpec::Formulas(given)) => states.source_of_state(given)?,
+        _ => None,
+    };
+    let formulas = formulas.map(|formulas| Ok(ReactionTerm::Formulas(formulas)));
+    sponge.into_iter().chain(force).chain(formulas).collect()
 }
 
 fn sponge(

@@ -12,6 +12,7 @@ use crate::pipeline::expression::{COORDINATES, Constants};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Located, Place};
 use crate::pipeline::state::{Formula as FormulaSpec, StateSpec};
+use crate::systems::hyperbolic::Law;
 
 /// Converts states as written into functions.
 pub struct States<'a> {
@@ -98,12 +99,60 @@ impl States<'_> {
         Ok(self.variables.from_formulas(formulas))
     }
 
+    /// Divides the formulas of a source term into those of place and time, and those of the state and place.
+    ///
+    /// # Errors
+    /// Formulas that do not parse, or that depend on both the state and the time.
+    fn split_source<'f>(
+        &self,
+        given: &'f [FormulaSpec],
+    ) -> Result<(Vec<&'f FormulaSpec>, Vec<(&'f FormulaSpec, Formula)>), InputError> {
+        let arguments: Vec<&str> = self.variables.primitive.iter().copied().chain(["x", "y", "z"]).collect();
+        let (mut of_place, mut of_state) = (Vec::new(), Vec::new());
+        for spec in given {
+            // A constant with the name of a variable keeps its meaning.
+            if self.constants.formula(&spec.text.value, &COORDINATES).is_ok() {
+                of_place.push(spec);
+                continue;
+            }
+            if matches!(self.variables.law(), Law::Incompressible(_)) {
+                self.constants.located_formula(&spec.text, &COORDINATES)?;
+            }
+            let Ok(formula) = self.constants.formula(&spec.text.value, &arguments) else {
+                let all: Vec<&str> = arguments.iter().copied().chain(["t"]).collect();
+                self.constants.located_formula(&spec.text, &all)?;
+                let expected = "a formula of x, y, z and t, or one of the state and x, y, z, without t";
+                return Err(InputError::range(&spec.text, expected));
+            };
+            of_state.push((spec, formula));
+        }
+        Ok((of_place, of_state))
+    }
+
+    /// The formulas of a source term that use the state, for each conserved variable; `None` if none does.
+    ///
+    /// # Errors
+    /// As [`Self::source`].
+    pub fn source_of_state(
+        &self,
+        given: &[FormulaSpec],
+    ) -> Result<Option<Arc<[Option<Formula>]>>, InputError> {
+        let (_, of_state) = self.split_source(given)?;
+        if of_state.is_empty() {
+            return Ok(None);
+        }
+        let of = |name: &&str| {
+            of_state.iter().find(|(spec, _)| spec.variable.value == *name).map(|(_, formula)| formula.clone())
+        };
+        Ok(Some(self.variables.conserved.iter().map(of).collect()))
+    }
+
     /// Returns a source term from formulas for conserved variables, or for the velocity components of
-    /// incompressible flow; 0 for variables without a formula.
+    /// incompressible flow; 0 for variables without a formula. `None` if all formulas use the state.
     ///
     /// # Errors
     /// Names that are not conserved variables, formulas that do not parse.
-    pub fn source(&self, given: &[FormulaSpec]) -> Result<Arc<dyn Source>, InputError> {
+    pub fn source(&self, given: &[FormulaSpec]) -> Result<Option<Arc<dyn Source>>, InputError> {
         let conserved = &self.variables.conserved;
         if let Some(strange) = given.iter().find(|f| !conserved.contains(&f.variable.value.as_str())) {
             let section = strange.variable.key.rsplit_once('.').map_or("physics", |(section, _)| section);
@@ -116,13 +165,14 @@ impl States<'_> {
                 },
             ));
         }
-        for formula in given {
-            self.constants.located_formula(&formula.text, &COORDINATES)?;
+        let (given, of_state) = self.split_source(given)?;
+        if given.is_empty() && !of_state.is_empty() {
+            return Ok(None);
         }
         let texts = given.iter().map(|f| (f.variable.value.clone(), f.text.value.clone())).collect();
         let names = self.constants.names(&COORDINATES);
         // Names and formulas have been checked one by one, so this does not fail.
-        self.variables.source(&texts, &names).map_err(|error| {
+        self.variables.source(&texts, &names).map(Some).map_err(|error| {
             let key = given.first().map_or_else(String::new, |f| f.text.key.clone());
             let (expected, found) = ("a formula".to_owned(), error.to_string());
             InputError::nowhere(Problem::WrongType { key, expected, found })

@@ -16,7 +16,7 @@ use dgsuite_ops::{
     Reacting, ReactionKernels, Scheme, WithDiffusion,
 };
 use dgsuite_physics::exact::Context;
-use dgsuite_physics::reaction::{BodyForce, Sponge};
+use dgsuite_physics::reaction::{BodyForce, FormulaReaction, Position, Sponge};
 use dgsuite_physics::source::Manufactured;
 use dgsuite_physics::{
     Advection, Boundary, Bounded, CurvedSlipWall, Diffusion, DiffusiveBoundary, Euler, Exact, FaceMean,
@@ -82,7 +82,8 @@ pub(crate) fn engine(
                     let law = Advection {
                         velocity: std::array::from_fn(|i| velocity.get(i).copied().unwrap_or(0.0)),
                     };
-                    let reactions = damping::<$t, 1, 2>(setup);
+                    let mut reactions = damping::<$t, 1, 2>(setup);
+                    reactions.extend(by_formulas::<$t, _, $d, 1>(&rest, law));
                     finish::<$t, _, _, $d, 1>(rest, law, Rusanov, None, None, reactions, &|kind| {
                         open_boundary::<$t, _, _, $d, 1>(law, Rusanov, kind)
                     })
@@ -97,7 +98,7 @@ pub(crate) fn engine(
                                 $f,
                                 None,
                                 bounds::<$t, $d, $n>(law),
-                                on_gas::<$t, $d, $n, $c>(setup),
+                                on_gas::<$t, $d, $n, $c>(&rest, law),
                                 &|kind| {
                                     gas_boundary::<$t, _, $d, $n>(
                                         law,
@@ -126,7 +127,7 @@ pub(crate) fn engine(
                                 $f,
                                 Some(diffusion),
                                 bounds::<$t, $d, $n>(viscous.gas),
-                                on_gas::<$t, $d, $n, $c>(setup),
+                                on_gas::<$t, $d, $n, $c>(&rest, viscous.gas),
                                 &|kind| {
                                     viscous_boundary::<$t, _, $d, $n>(
                                         *viscous,
@@ -163,14 +164,38 @@ where
     setup.reactions.iter().filter_map(kernel).collect()
 }
 
-/// The sponges and the forces of the set-up, for a gas; `C = N + 1`.
-fn on_gas<T, const D: usize, const N: usize, const C: usize>(
-    setup: &Setup,
+/// The source terms of the set-up by formulas of the state. Their stiffness is that at the initial state at
+/// the nodes of the mesh.
+fn by_formulas<T, L, const D: usize, const N: usize>(
+    rest: &Rest<'_>,
+    law: L,
 ) -> Vec<Box<dyn ReactionKernels<T>>>
 where
+    L: Formulas<D, N>,
+    Reacting<FormulaReaction<L, D>, N, 3>: ReactionKernels<T>,
+{
+    let kernel = |term: &ReactionTerm| -> Option<Box<dyn ReactionKernels<T>>> {
+        let ReactionTerm::Formulas(formulas) = term else { return None };
+        let formulas = Arc::clone(formulas);
+        let mut reaction = FormulaReaction::<L, D> { law: law.clone(), formulas, stiffness: 0.0 };
+        reaction.stiffness = reaction.stiffness_of(rest.initial, rest.t0, &rest.setup.mesh.points);
+        Some(Box::new(Reacting::<_, N, 3> { reaction, coefficients: Arc::new(Position) }))
+    };
+    rest.setup.reactions.iter().filter_map(kernel).collect()
+}
+
+/// The sponges, the forces and the formulas of the set-up, for a gas; `C = N + 1`.
+fn on_gas<T, const D: usize, const N: usize, const C: usize>(
+    rest: &Rest<'_>,
+    law: Euler,
+) -> Vec<Box<dyn ReactionKernels<T>>>
+where
+    Euler: Formulas<D, N>,
     Reacting<Sponge, N, C>: ReactionKernels<T>,
     Reacting<BodyForce, N, D>: ReactionKernels<T>,
+    Reacting<FormulaReaction<Euler, D>, N, 3>: ReactionKernels<T>,
 {
+    let setup = rest.setup;
     let force = |term: &ReactionTerm| -> Option<Box<dyn ReactionKernels<T>>> {
         let ReactionTerm::BodyForce(coefficients) = term else { return None };
         let coefficients = Arc::clone(coefficients);
@@ -178,6 +203,7 @@ where
     };
     let mut all = damping::<T, N, C>(setup);
     all.extend(setup.reactions.iter().filter_map(force));
+    all.extend(by_formulas(rest, law));
     all
 }
 

@@ -14,6 +14,7 @@ use dgsuite_gpu::comm::{Alone, Communicator};
 use dgsuite_mesh::{Cutting, Mesh, Partition, Shape};
 use dgsuite_ops::{Form, Limiting, Ranks, Scheme as Space, StepMeasure, basis_size};
 use dgsuite_physics::exact::Model;
+use dgsuite_physics::formula::Formula;
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::{Coefficients, Euler, Exact, Given, NavierStokes, Source};
 use dgsuite_timeint::Scheme;
@@ -281,6 +282,9 @@ pub enum ReactionTerm {
     /// A force per mass on a gas, [`BodyForce`](dgsuite_physics::reaction::BodyForce): one component for each
     /// direction.
     BodyForce(Arc<dyn Coefficients>),
+    /// Formulas of the primitive variables and of `x, y, z` for each conserved variable,
+    /// [`FormulaReaction`](dgsuite_physics::reaction::FormulaReaction).
+    Formulas(Arc<[Option<Formula>]>),
 }
 
 impl fmt::Debug for ReactionTerm {
@@ -288,6 +292,7 @@ impl fmt::Debug for ReactionTerm {
         f.write_str(match self {
             Self::Sponge(_) => "sponge",
             Self::BodyForce(_) => "body force",
+            Self::Formulas(_) => "formulas",
         })
     }
 }

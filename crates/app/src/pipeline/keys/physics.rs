@@ -163,7 +163,7 @@ pub(super) const KEYS: &[Key] = &[
     .of(EXPLICIT),
     key(
         "physics.source.<variable>",
-        &[Formula(SPACE_TIME)],
+        &[Formula("x, y, z, t, or of the primitive variables and x, y, z")],
         Value("0"),
         "The source of a conserved variable: `rho`, `rho_u`, `rho_v`, `rho_w`, `rho_E`, or `u`.",
     )
