@@ -49,6 +49,9 @@ const KNOWN: [(&str, u16); 8] = [
     ("retry", 1),
 ];
 
+/// The words of a mismatch of meshes.
+pub(crate) const MESH: &str = "a mesh with digest";
+
 /// Largest number of steps of a run: numbers of steps are columns of tables, as 64-bit floating-point
 /// numbers.
 const MAX_STEPS: u64 = 1 << 53;
@@ -170,17 +173,32 @@ pub fn find(path: &Path) -> Result<PathBuf, CheckpointError> {
 /// A file that is missing, is not a checkpoint, is damaged, comes from a newer program, has another law or
 /// mesh, or contains numbers that no run can have.
 pub fn read(path: &Path, law: &str, mesh: u64) -> Result<Checkpoint, CheckpointError> {
-    let found = open(path).and_then(|Read { checkpoint, mesh: found }| {
-        let mismatch = |what, found: &str, wanted: &str| {
-            let (found, wanted) = (found.to_owned(), wanted.to_owned());
-            Err(CheckpointProblem::Mismatch { what, found, wanted })
-        };
-        let mesh = digest_text(mesh);
-        match &checkpoint.state {
-            state if state.law != law => mismatch("the model", &state.law, law),
-            _ if found != mesh => mismatch("a mesh with digest", &found, &mesh),
-            _ => bounded(&checkpoint).map(|()| checkpoint),
+    let (checkpoint, found) = of_law(path, law)?;
+    let wanted = digest_text(mesh);
+    if found == wanted {
+        return Ok(checkpoint);
+    }
+    Err(CheckpointProblem::Mismatch { what: MESH, found, wanted }.of(path))
+}
+
+/// Reads a checkpoint of a run with this law on any mesh, and returns whether this is the mesh with the
+/// digest `mesh`.
+///
+/// # Errors
+/// As [`read`], but for the mesh.
+pub fn read_on_any_mesh(path: &Path, law: &str, mesh: u64) -> Result<(Checkpoint, bool), CheckpointError> {
+    let (checkpoint, found) = of_law(path, law)?;
+    Ok((checkpoint, found == digest_text(mesh)))
+}
+
+/// Reads a checkpoint of a run with this law, and the digest of its mesh.
+fn of_law(path: &Path, law: &str) -> Result<(Checkpoint, String), CheckpointError> {
+    let found = open(path).and_then(|Read { checkpoint, mesh }| match &checkpoint.state {
+        state if state.law != law => {
+            let (found, wanted) = (state.law.clone(), law.to_owned());
+            Err(CheckpointProblem::Mismatch { what: "the model", found, wanted })
         }
+        _ => bounded(&checkpoint).map(|()| (checkpoint, mesh)),
     });
     found.map_err(|problem| problem.of(path))
 }

@@ -147,6 +147,7 @@ Examples:
   dgsuite run vortex.yaml
   dgsuite run vortex.yaml --set space.order=4 --set time.end=1 --output /tmp/p4
   dgsuite run vortex.yaml --restart latest --set time.end=20
+  dgsuite run vortex.yaml --restart-project out/vortex --output out/fine --set mesh.refine=1
   dgsuite run vortex.yaml --devices all
   mpiexec -n 8 dgsuite run vortex.yaml";
 
@@ -170,6 +171,12 @@ struct FileArgs {
     /// the newest one if there is one
     #[arg(long, value_name = "FILE|latest|auto")]
     restart: Option<PathBuf>,
+    /// Start from a checkpoint of another mesh or order: its solution is projected
+    #[arg(long, value_name = "FILE|latest", conflicts_with = "restart")]
+    restart_project: Option<PathBuf>,
+    /// With --restart-project: start at this time and at step 0 (default: those of the checkpoint)
+    #[arg(long, value_name = "T", requires = "restart_project", value_parser = start_time)]
+    start_time: Option<f64>,
 }
 
 #[derive(Debug, Args)]
@@ -316,6 +323,11 @@ fn print(text: &str) -> io::Result<()> {
     }
 }
 
+fn start_time(text: &str) -> Result<f64, String> {
+    let time = text.parse::<f64>().ok().filter(|t| (0.0..f64::INFINITY).contains(t));
+    time.ok_or_else(|| "needs a time of 0 or more".to_owned())
+}
+
 impl FileArgs {
     fn document(&self) -> Result<Document, InputError> {
         let mut overrides =
@@ -327,7 +339,13 @@ impl FileArgs {
     }
 
     fn choices(&self) -> Choices {
-        Choices { output: self.output.clone(), restart: self.restart.clone(), ..Choices::default() }
+        Choices {
+            output: self.output.clone(),
+            restart: self.restart_project.clone().or_else(|| self.restart.clone()),
+            project: self.restart_project.is_some(),
+            start_time: self.start_time,
+            ..Choices::default()
+        }
     }
 }
 

@@ -124,6 +124,14 @@ impl Stored {
         }
     }
 
+    /// The solver of a model in time, with the state.
+    pub(crate) fn solver(&self) -> Option<&Hyperbolic> {
+        match &self.model {
+            Model::Flow(_, solver) => Some(solver),
+            Model::Elliptic(..) => None,
+        }
+    }
+
     /// The order of the cells that the run itself writes.
     #[must_use]
     pub fn order(&self) -> usize {

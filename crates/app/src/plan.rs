@@ -71,6 +71,10 @@ pub struct Choices {
     /// The checkpoint to start from: a file, `latest` for the newest one in the output directory, or `auto`
     /// for the newest one if there is one.
     pub restart: Option<PathBuf>,
+    /// The state of `restart` may be one of another mesh: it is projected onto the mesh of the run.
+    pub project: bool,
+    /// The time at which the run starts with a projected state, in place of the time of the state.
+    pub start_time: Option<f64>,
     /// Deletes the results of a former run instead of moving them to `previous`.
     pub overwrite: bool,
     /// The case belongs to a study: fields and checkpoints are written only if the file requests them, and
@@ -117,6 +121,8 @@ pub struct Plan {
     pub initial: Arc<dyn Exact>,
     /// The checkpoint that the run continues, with its file.
     pub restart: Option<(PathBuf, Checkpoint)>,
+    /// Whether the state of this checkpoint belongs to another mesh and is to be projected.
+    pub projected: bool,
     /// What happens to existing results.
     pub former: Former,
     /// The solution for `error` in the summary.
@@ -189,6 +195,12 @@ pub struct AveragesPlan {
 }
 
 impl Choices {
+    /// The option that names the checkpoint, as on the command line; `None` without one.
+    pub(crate) fn restart_option(&self) -> Option<String> {
+        let option = if self.project { "--restart-project" } else { "--restart" };
+        self.restart.as_ref().map(|file| format!("{option} {}", file.display()))
+    }
+
     /// Returns what happens to results in the directory of a run that does not continue them.
     pub(crate) fn former(&self) -> Former {
         if self.overwrite { Former::Delete } else { Former::Aside }
@@ -266,7 +278,7 @@ impl Plan {
         let parts = (&*pipeline.base, &*pipeline.stem);
         let directory = directory::resolve(&pipeline.output, parts, &pipeline.place, choices)?;
         let mesh_digest = mesh.digest();
-        let restart = restart::read(&pipeline, choices, &directory, &law, mesh_digest)?;
+        let (restart, projected) = restart::read(&pipeline, choices, &directory, &law, mesh_digest)?;
         let former = restart::former(restart.as_ref(), &directory, choices)?;
         let start = restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
         let time = time_plan(&pipeline, start)?;
@@ -319,6 +331,7 @@ impl Plan {
             device_note,
             initial,
             restart,
+            projected,
             former,
             exact,
             time,

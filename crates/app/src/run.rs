@@ -15,6 +15,7 @@ pub mod monitors;
 pub mod not_finite;
 pub mod outputs;
 pub mod pictures;
+mod projection;
 pub mod schedule;
 pub mod summary;
 pub mod surfaces;
@@ -56,6 +57,8 @@ pub struct Prepared {
     pub solver: Hyperbolic,
     /// The solver's description of itself.
     pub description: Description,
+    /// How the state of a checkpoint was projected, in words.
+    projection: Option<String>,
     /// Seconds of the set-up.
     pub setup_s: f64,
     /// The stable CFL number in the initial state, if there is one.
@@ -91,13 +94,28 @@ impl Prepared {
             same_kind_of_device(comm.as_ref(), plan.setup.device)?;
         }
         let refused = |error| InputError::at(plan.places.of(&error), Problem::Setup { error });
-        let mut solver = Hyperbolic::new(plan.setup.clone(), plan.initial.as_ref(), 0.0).map_err(refused)?;
-        if let Some((_, saved)) = &plan.restart {
-            solver.restore(&saved.state).map_err(refused)?;
-        }
+        let (mut solver, projection) = match &plan.restart {
+            Some((file, saved)) if plan.projected => {
+                let (solver, projection) = projection::onto_mesh(&plan, choices, file, saved)?;
+                (solver, Some(projection))
+            }
+            restart => {
+                let new = || Hyperbolic::new(plan.setup.clone(), plan.initial.as_ref(), 0.0);
+                let mut solver = new().map_err(refused)?;
+                if let Some((_, saved)) = restart {
+                    solver.restore(&saved.state).map_err(refused)?;
+                }
+                let projection = match restart {
+                    Some((file, saved)) => projection::to_order(&solver, file, saved),
+                    None => None,
+                };
+                (solver, projection)
+            }
+        };
         let description = solver.describe();
         let stable_cfl = solver.stable_cfl().ok();
-        Ok(Self { plan, solver, description, setup_s: start.elapsed().as_secs_f64(), stable_cfl })
+        let setup_s = start.elapsed().as_secs_f64();
+        Ok(Self { plan, solver, description, projection, setup_s, stable_cfl })
     }
 
     /// Describes the plan in words, with the first step size.
@@ -108,6 +126,9 @@ impl Prepared {
         };
         let substeps = first.and_then(|dt| self.solver.substeps(dt).ok());
         let mut text = print::plan(&self.plan, &self.description, (first, substeps), self.stable_cfl);
+        if let Some(projection) = &self.projection {
+            let _ = writeln!(text, "restart     {projection}");
+        }
         for warning in &self.plan.warnings {
             let _ = writeln!(text, "warning     {warning}");
         }

@@ -82,12 +82,8 @@ impl Study {
         spec: &StudySpec,
         choices: &Choices,
     ) -> Result<Self, InputError> {
-        if let Some(file) = &choices.restart {
-            let problem = Problem::Misplaced {
-                key: format!("--restart {}", file.display()),
-                owner: "a study".into(),
-                belongs: "a single run".into(),
-            };
+        if let Some(key) = choices.restart_option() {
+            let problem = Problem::Misplaced { key, owner: "a study".into(), belongs: "a single run".into() };
             return Err(InputError::nowhere(problem));
         }
         if document.is_elliptic() {

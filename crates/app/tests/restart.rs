@@ -350,3 +350,118 @@ monitors: [{ probe: { points: [[1.25, 0.75]], fields: [p, u], every_steps: 1 } }
     let outcome = case.dgsuite(&["export", "out/case", "--slice", "x=1.5"]);
     assert!(outcome.code == 2 && outcome.stderr.contains("0.000000 and 1.000000"), "{}", outcome.stderr);
 }
+
+/// The coefficients in the newest checkpoint of a folder of results.
+fn coefficients(case: &Case, results: &str, law: &str) -> Vec<f64> {
+    let file = checkpoint::find(&case.path(results)).unwrap();
+    checkpoint::read_on_any_mesh(&file, law, 0).unwrap().0.state.fields
+}
+
+#[test]
+fn a_state_comes_back_from_a_higher_order() {
+    let case = Case::new(STREAM);
+    let waves = "initial={ rho: 1 + 0.2*sin(3*x)*cos(2*y), u: 0.5, v: 0, p: 1 }";
+    case.run(&["--set", "space.order=2", "--set", waves]);
+    let project = |from: &str, to: &str, order: &str| {
+        let order = format!("space.order={order}");
+        let outcome =
+            case.dgsuite(&["run", "case.yaml", "--restart-project", from, "--output", to, "--set", &order]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        outcome.stderr
+    };
+    let said = project("out/case", "higher", "3");
+    assert!(said.contains("of order 2 is projected to order 3; conservation defect"), "{said}");
+    project("higher", "back", "2");
+    let [first, higher, back] = ["out/case", "higher", "back"].map(|run| coefficients(&case, run, "euler"));
+    assert!(higher.len() > first.len() && back.len() == first.len());
+    for (a, b) in first.iter().zip(&back) {
+        assert!((a - b).abs() < 1e-14, "{a} and {b}");
+    }
+    assert_eq!(number(&case.summary("back"), "/time/end"), 0.05, "the time continues");
+}
+
+/// The steady solution `u = x y` on triangles, projected onto quadrilaterals, of which it is a polynomial
+/// too.
+#[test]
+fn a_polynomial_is_carried_to_another_mesh() {
+    let still = "\
+mesh: { generate: { shape: tri, cells: [3, 3] } }
+physics: { model: advection, velocity: [0, 0] }
+space: { order: 2 }
+initial: { exact: { u: x*y } }
+boundaries: { xmin: { type: outflow }, xmax: { type: outflow }, ymin: { type: outflow }, ymax: { type: outflow } }
+time: { steps: 2, dt: 0.5 }
+";
+    let case = Case::new(still);
+    case.run(&[]);
+    let onto = |sets: &[&str]| {
+        let base = [
+            "run",
+            "case.yaml",
+            "--restart-project",
+            "out/case",
+            "--output",
+            "other",
+            "--set",
+            "time.steps=3",
+        ];
+        let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
+        case.dgsuite(&[&base[..], &sets].concat())
+    };
+    let other = "mesh.generate={ shape: quad, cells: [4, 5] }";
+    for order in ["space.order=2", "space.order=3"] {
+        let outcome = onto(&[other, order]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(
+                "of order 2 on 18 elements is projected onto this mesh; integrals change by at most"
+            )
+        );
+        let summary = case.summary("other");
+        assert!(number(&summary, "/error/linf/u") < 1e-13, "{}", summary["error"]);
+        assert_eq!((number(&summary, "/time/end"), number(&summary, "/time/steps")), (1.5, 3.0));
+    }
+    let again =
+        ["run", "case.yaml", "--restart-project", "out/case", "--output", "again", "--start-time", "0.25"];
+    let outcome = case.dgsuite(&[&again[..], &["--set", other, "--set", "time.steps=1"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let summary = case.summary("again");
+    assert_eq!((number(&summary, "/time/end"), number(&summary, "/time/steps")), (0.75, 1.0));
+    // A little beyond the old mesh its nearest element is continued; farther away nothing is known.
+    let outcome = onto(&["mesh.generate={ shape: quad, cells: [4, 4], max: [1.01, 1] }"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let refused = |sets: &[&str], parts: &[&str]| {
+        let outcome = onto(sets);
+        assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+        parts.iter().for_each(|p| assert!(outcome.stderr.contains(p), "`{p}` is not in: {}", outcome.stderr));
+    };
+    refused(
+        &["mesh.generate={ shape: quad, cells: [4, 4], max: [2, 1] }"],
+        &["cannot restart", "has no value at (1."],
+    );
+    refused(
+        &["physics={ model: euler }", "initial={ rho: 1, u: 0, v: 0, p: 1 }"],
+        &["has the model advection"],
+    );
+    let plain = case.dgsuite(&["run", "case.yaml", "--restart", "latest", "--set", other]);
+    assert!(plain.code == 2 && plain.stderr.contains("hint: `--restart-project"), "{}", plain.stderr);
+    fs::remove_file(case.path("out/case/pipeline.yaml")).unwrap();
+    refused(&[other], &["was written on another mesh", "out/case/pipeline.yaml does not exist"]);
+}
+
+#[test]
+fn incompressible_flow_is_carried_to_another_mesh() {
+    let case = Case::new(CHANNEL);
+    case.run(&[]);
+    let sets = ["mesh.generate={ shape: tri, cells: [5, 3], max: [2, 1] }", "space.order=3", "time.steps=2"];
+    let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
+    let base = ["run", "case.yaml", "--restart-project", "out/case", "--output", "other"];
+    let outcome = case.dgsuite(&[&base[..], &sets].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let line = ["export", "other", "--line", "1,0 1,1", "--points", "21", "-f", "u", "-o", "line.csv"];
+    assert_eq!(case.dgsuite(&line).code, 0);
+    // Couette's flow, u = y, is a solution; the outflow disturbs it a little.
+    for row in case.table("line.csv") {
+        assert!((row[3] - row[2]).abs() < 1e-3, "{row:?}");
+    }
+}

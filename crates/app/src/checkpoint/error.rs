@@ -53,6 +53,30 @@ pub enum CheckpointProblem {
         /// The directory of the former results.
         previous: PathBuf,
     },
+    /// The file is to be projected, but the run that wrote it is not there.
+    #[error(
+        "was written on another mesh, which pipeline.yaml beside its folder describes: {} does not exist",
+        pipeline.display()
+    )]
+    MeshUnknown {
+        /// The file of the run.
+        pipeline: PathBuf,
+    },
+    /// The file is to be projected onto a mesh that reaches beyond its own.
+    #[error(
+        "has no value at ({}, {}, {}): the nearest element of its mesh, {extent:.3e} long, is {distance:.3e} away, and at \
+         most {limit} of its length is allowed", point[0], point[1], point[2]
+    )]
+    Outside {
+        /// The point.
+        point: [f64; 3],
+        /// The distance of the nearest element; infinite if all are far away.
+        distance: f64,
+        /// The length of this element.
+        extent: f64,
+        /// The largest allowed distance, as a share of this length.
+        limit: f64,
+    },
     /// The file belongs to another run.
     #[error("has {what} {found}, but this run has {wanted}")]
     Mismatch {

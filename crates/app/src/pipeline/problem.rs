@@ -10,6 +10,7 @@ use dgsuite_physics::formula::{FormulaError, FormulaErrorKind};
 use super::keys::{self, Scope};
 use super::nearest::nearest;
 use super::source::{Located, Place, TextError};
+use crate::checkpoint::{CheckpointError, CheckpointProblem, MESH};
 use crate::systems::SystemError;
 
 /// One mistake in the input. [`InputError`] adds where it is.
@@ -503,6 +504,9 @@ impl Problem {
             Self::Formula { error, .. } if matches!(error.kind, FormulaErrorKind::Unclosed) => {
                 Some("inside { } or [ ] a formula with commas needs quotes: \"if(x < 0, 1, 2)\"".into())
             }
+            Self::Restart {
+                error: CheckpointError { path, problem: CheckpointProblem::Mismatch { what: MESH, .. } },
+            } => Some(format!("`--restart-project {}` projects its solution onto this mesh", path.display())),
             Self::Elliptic { error } => error.hint().map(str::to_owned),
             Self::Setup { error: SystemError::Closed { .. } } => Some(
                 "join the boundaries that the flow crosses by `mesh.periodic`, or choose another \

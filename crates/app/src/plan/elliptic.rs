@@ -114,9 +114,9 @@ impl EllipticPlan {
     /// The first mistake found.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         let file = document.elliptic()?;
-        if let Some(path) = &choices.restart {
+        if let Some(key) = choices.restart_option() {
             let problem = Problem::Misplaced {
-                key: format!("--restart {}", path.display()),
+                key,
                 owner: "the model poisson".into(),
                 belongs: "the models with time steps".into(),
             };

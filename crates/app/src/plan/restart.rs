@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use dgsuite_timeint::TimePoint;
+
 use super::Choices;
 use crate::checkpoint::{self, Checkpoint, CheckpointError, CheckpointProblem};
 use crate::pipeline::Pipeline;
@@ -11,7 +13,8 @@ use crate::pipeline::state::InitialSpec;
 use crate::run::directory::{Former, PREVIOUS};
 use crate::systems::hyperbolic::Law;
 
-/// Reads the checkpoint that the command line or the file names, if any.
+/// Reads the checkpoint that the command line or the file names, if any, and returns whether its state is to
+/// be projected from another mesh. Of such a checkpoint only the state and its time are left.
 ///
 /// # Errors
 /// A checkpoint that cannot be used.
@@ -21,7 +24,7 @@ pub(super) fn read(
     directory: &Path,
     law: &Law,
     mesh: u64,
-) -> Result<Option<(PathBuf, Checkpoint)>, InputError> {
+) -> Result<(Option<(PathBuf, Checkpoint)>, bool), InputError> {
     let latest = directory.join("checkpoints").join("latest");
     let chosen = match &choices.restart {
         Some(word) if word == Path::new("latest") => Some(latest),
@@ -32,7 +35,7 @@ pub(super) fn read(
     let (path, place): (PathBuf, Option<&Place>) = match (chosen, &pipeline.initial) {
         (Some(path), _) => (path, None),
         (None, InitialSpec::Restart(file)) => (pipeline.resolve(&file.value), Some(&file.place)),
-        (None, _) => return Ok(None),
+        (None, _) => return Ok((None, false)),
     };
     let refused = |error| {
         let problem = Problem::Restart { error };
@@ -42,8 +45,18 @@ pub(super) fn read(
         }
     };
     let file = checkpoint::find(&path).map_err(refused)?;
-    let state = checkpoint::read(&file, law.name(), mesh).map_err(refused)?;
-    Ok(Some((file, state)))
+    if !choices.project {
+        let state = checkpoint::read(&file, law.name(), mesh).map_err(refused)?;
+        return Ok((Some((file, state)), false));
+    }
+    let (mut saved, same) = checkpoint::read_on_any_mesh(&file, law.name(), mesh).map_err(refused)?;
+    // Means, errors of steps and past states belong to the run before.
+    (saved.averages, saved.sections, saved.state.histories) = (Vec::new(), Vec::new(), None);
+    if let Some(t) = choices.start_time {
+        saved.now = TimePoint { t, low: 0.0, step: 0 };
+        (saved.state.time, saved.state.step) = (t, 0);
+    }
+    Ok((Some((file, saved)), !same))
 }
 
 /// Warns if a checkpoint of the same law has other parameters: its unknowns then mean another pressure or

@@ -265,6 +265,11 @@ impl Hyperbolic {
         self.time = time;
     }
 
+    /// Sets the number of steps done, as when a state is taken from another run.
+    pub(crate) fn set_steps(&mut self, steps: usize) {
+        self.steps = steps;
+    }
+
     /// Returns whether a condition holds on any rank; all ranks call this together.
     #[must_use]
     pub fn any(&self, here: bool) -> bool {
@@ -421,6 +426,11 @@ impl Hyperbolic {
     #[must_use]
     pub fn conserved_totals(&self) -> Vec<f64> {
         self.engine.totals()
+    }
+
+    /// Returns the integrals of the absolute values of the conserved variables.
+    pub(crate) fn absolute_totals(&self) -> Vec<f64> {
+        self.engine.absolute_totals()
     }
 
     /// Returns `|∫u(t) − ∫u(0) − ∫∫ boundary rates| / ∫|u(0)|` per variable; the numerator if that is 0.
