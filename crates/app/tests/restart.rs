@@ -221,7 +221,7 @@ fn fields_by_formula_and_boundaries_are_exported() {
     };
     refused(
         &["out/case", "--field", "Presure"],
-        &["`Presure`", "did you mean `Pressure`?", "--field Presure"],
+        &["`Presure` is not a value of `--field`", "did you mean `Pressure`?", "--field Presure"],
     );
     refused(&["out/case", "--field", "a=rho+q"], &["unknown name `q`", "--field a=rho+q", "^"]);
     refused(&["out/case", "--field", "p", "--field", "p"], &["has the name `p` twice"]);

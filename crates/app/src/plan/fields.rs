@@ -226,7 +226,7 @@ pub fn resolve(
             Err(InputError::at(
                 &spec.name.place,
                 Problem::UnknownValue {
-                    key: "output.fields.names".into(),
+                    key: spec.name.key.clone(),
                     found: name.to_owned(),
                     known: names.map(str::to_owned).collect(),
                 },
