@@ -208,7 +208,7 @@ pub use group::Layout;
 pub use limiter::{BoundKernels, Bounds, BoundsOf, EntropyFilter, Limited, Limiting, Neighbourhood};
 pub use pointwise::{Across, NeighbourStates, PerPoint, PointKernels, Pointwise};
 pub use ranks::{OVERLAP_VARIABLE, Ranks, Whole, agree};
-pub use reaction::{Reacting, ReactionKernels};
+pub use reaction::{Reacting, ReactingByFormulas, ReactionKernels};
 pub use residual::StageWeights;
 pub use scheme::{Form, MetricRule, Scheme, basis_size};
 pub use simd::{Kernel, Pack, PackScalar};

@@ -8,6 +8,10 @@
 //!
 //! Index order of coefficients: `[block][point][coefficient][lane]`.
 
+mod formulas;
+
+pub use formulas::ReactingByFormulas;
+
 use crate::discretization::{CHUNK, Discretization, lock};
 use crate::error::OpsError;
 use crate::fields::positions;

@@ -13,10 +13,10 @@ use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
     BoundKernels, BoundaryBinding, BoundaryKernel, BoundaryOf, BoundsOf, DiffusionKernels, Diffusive,
     DiffusiveBoundaryOf, Discretization, Equation, OpsError, PackScalar, PointKernels, Pointwise, Ranks,
-    Reacting, ReactionKernels, Scheme, WithDiffusion,
+    Reacting, ReactingByFormulas, ReactionKernels, Scheme, WithDiffusion,
 };
 use dgsuite_physics::exact::Context;
-use dgsuite_physics::reaction::{BodyForce, FormulaReaction, Position, Sponge};
+use dgsuite_physics::reaction::{BodyForce, FormulaReaction, Sponge};
 use dgsuite_physics::source::Manufactured;
 use dgsuite_physics::{
     Advection, Boundary, Bounded, CurvedSlipWall, Diffusion, DiffusiveBoundary, Euler, Exact, FaceMean,
@@ -172,14 +172,14 @@ fn by_formulas<T, L, const D: usize, const N: usize>(
 ) -> Vec<Box<dyn ReactionKernels<T>>>
 where
     L: Formulas<D, N>,
-    Reacting<FormulaReaction<L, D>, N, 3>: ReactionKernels<T>,
+    ReactingByFormulas<L, D, N>: ReactionKernels<T>,
 {
     let kernel = |term: &ReactionTerm| -> Option<Box<dyn ReactionKernels<T>>> {
         let ReactionTerm::Formulas(formulas) = term else { return None };
         let formulas = Arc::clone(formulas);
         let mut reaction = FormulaReaction::<L, D> { law: law.clone(), formulas, stiffness: 0.0 };
         reaction.stiffness = reaction.stiffness_of(rest.initial, rest.t0, &rest.setup.mesh.points);
-        Some(Box::new(Reacting::<_, N, 3> { reaction, coefficients: Arc::new(Position) }))
+        Some(Box::new(ReactingByFormulas::<L, D, N> { reaction }))
     };
     rest.setup.reactions.iter().filter_map(kernel).collect()
 }
@@ -193,7 +193,7 @@ where
     Euler: Formulas<D, N>,
     Reacting<Sponge, N, C>: ReactionKernels<T>,
     Reacting<BodyForce, N, D>: ReactionKernels<T>,
-    Reacting<FormulaReaction<Euler, D>, N, 3>: ReactionKernels<T>,
+    ReactingByFormulas<Euler, D, N>: ReactionKernels<T>,
 {
     let setup = rest.setup;
     let force = |term: &ReactionTerm| -> Option<Box<dyn ReactionKernels<T>>> {
