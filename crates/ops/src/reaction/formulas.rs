@@ -9,8 +9,8 @@ use dgsuite_physics::{Coefficients, Law, Reaction};
 /// The [`ReactionKernels`] of a [`FormulaReaction`].
 ///
 /// On the host a formula is evaluated operation by operation over all points of a block, in double precision;
-/// [`Reacting`](super::Reacting) would interpret it point by point, which takes ten times as long. On a device
-/// it is compiled.
+/// [`Reacting`](super::Reacting) would interpret it point by point, which takes ten times as long. On a
+/// device it is compiled.
 #[derive(Clone)]
 pub struct ReactingByFormulas<L, const D: usize, const N: usize> {
     /// The formulas.
