@@ -83,7 +83,7 @@ pub(crate) fn engine(
                         velocity: std::array::from_fn(|i| velocity.get(i).copied().unwrap_or(0.0)),
                     };
                     let mut reactions = damping::<$t, 1, 2>(setup);
-                    reactions.extend(by_formulas::<$t, _, $d, 1>(&rest, law));
+                    reactions.extend(by_formulas::<$t, _, $d, 1>(&rest, &law));
                     finish::<$t, _, _, $d, 1>(rest, law, Rusanov, None, None, reactions, &|kind| {
                         open_boundary::<$t, _, _, $d, 1>(law, Rusanov, kind)
                     })
@@ -168,7 +168,7 @@ where
 /// the nodes of the mesh.
 fn by_formulas<T, L, const D: usize, const N: usize>(
     rest: &Rest<'_>,
-    law: L,
+    law: &L,
 ) -> Vec<Box<dyn ReactionKernels<T>>>
 where
     L: Formulas<D, N>,
@@ -203,7 +203,7 @@ where
     };
     let mut all = damping::<T, N, C>(setup);
     all.extend(setup.reactions.iter().filter_map(force));
-    all.extend(by_formulas(rest, law));
+    all.extend(by_formulas(rest, &law));
     all
 }
 
