@@ -95,7 +95,9 @@ fn monitors_record_at_their_times_and_at_start_and_end() {
         assert!((row[3] - 0.25).abs() < 1e-3, "its energy is nearly kept: {row:?}");
         assert!((row[4] - 0.5 - row[1]).abs() < 1e-13, "x + t over the unit square: {row:?}");
     }
-    assert_eq!(number(&summary, "/integral/square"), integral.last().unwrap()[3]);
+    // Reading JSON may change the last bit.
+    let (last, square) = (integral.last().unwrap()[3], number(&summary, "/integral/square"));
+    assert!((last - square).abs() < 1e-15, "{last} and {square}");
     let as_run = fs::read_to_string(case.path("out/case/pipeline.yaml")).unwrap();
     assert!(as_run.contains(&case.path("t.txt").display().to_string()), "{as_run}");
     let history = &summary["history"];
