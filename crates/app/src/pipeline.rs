@@ -22,6 +22,7 @@ pub mod problem;
 pub mod quantity;
 pub mod reference;
 pub mod references;
+mod repair;
 pub mod section;
 pub mod source;
 pub mod space;
@@ -174,8 +175,14 @@ impl Document {
     /// The sections of a model in time, typed; those of an elliptic problem are read by [`Self::elliptic`].
     ///
     /// # Errors
-    /// The first mistake that is found: an unknown key, a value of the wrong type or out of its range.
+    /// The first mistake that is found, an unknown key, a value of the wrong type or out of its range, with
+    /// all further ones that do not follow from it.
     pub fn pipeline(&self) -> Result<Pipeline, InputError> {
+        self.read_flow()
+            .map_err(|first| repair::with_others(self, first, |document| document.read_flow().map(drop)))
+    }
+
+    fn read_flow(&self) -> Result<Pipeline, InputError> {
         // An unknown key of the top level is reported first, because a misspelt section would also be
         // missing.
         Section::file(&self.root, &Constants::default())?;

@@ -364,3 +364,52 @@ fn templates_run_and_names_of_templates_are_offered() {
         assert!(completions.code == 0 && completions.stdout.contains("partition"), "{shell}");
     }
 }
+
+/// Independent mistakes are all named in one answer, in the order in which the file is read; what follows
+/// from one of them is not.
+#[test]
+fn six_mistakes_get_six_answers() {
+    let file = "\
+titel: A stream
+mesh: { generate: { shape: trii, cells: [4, 2] } }
+physics: { model: eulr, gamma: 0.5 }
+space: { order: two, riemann: rusanov }
+initial: { rho: 1, u: 0.5, v: 0, p: 1 }
+boundaries:
+  xmin: { type: dirichlett, rho: 1, u: 0.5, v: 0, p: 1 }
+  xmax: { type: outflow }
+time: { end: 0.05, cfll: 0.5 }
+output: { fields: { every: -1 } }
+";
+    let outcome = Case::new(file).dgsuite(&["check", "case.yaml"]);
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    for part in [
+        "unknown key `titel`",
+        "did you mean `title`?",
+        "`eulr` is not a value of `physics.model`",
+        "`physics.gamma` is 0.5",
+        "`space.order` must be",
+        "case.yaml:4:",
+        "`cfll` in `time`",
+        "`trii` is not a value of `mesh.generate.shape`",
+        "`dirichlett` is not a value of `boundaries.xmin.type`",
+        "`output.fields.every` is -1",
+        "8 mistakes in the file",
+    ] {
+        assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+    }
+    assert_eq!(outcome.stderr.matches("error: ").count(), 8, "{}", outcome.stderr);
+    // A key that is missing because of its misspelling is not missing as well.
+    let case = with(STREAM, "order: 1", "oder: 1");
+    let case = Case::new(
+        &std::fs::read_to_string(case.path("case.yaml")).unwrap().replace("end: 0.05", "edn: 0.05"),
+    );
+    let outcome = case.dgsuite(&["check", "case.yaml"]);
+    for part in ["did you mean `order`?", "did you mean `end`?", "2 mistakes in the file"] {
+        assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+    }
+    let poisson = "mesh: { generate: { shape: tri, cells: [4, 4] } }\nphysics: { model: poisson, exact: sin(x), kapa: 1 }\n\
+                   space: { order: -1 }\n";
+    let outcome = Case::new(poisson).dgsuite(&["check", "case.yaml"]);
+    assert!(outcome.stderr.contains("2 mistakes in the file"), "{}", outcome.stderr);
+}

@@ -20,7 +20,7 @@ use super::references::ReferenceSpec;
 use super::section::Section;
 use super::source::Place;
 use super::study::StudySpec;
-use super::{DeviceSpec, Document};
+use super::{DeviceSpec, Document, repair};
 use crate::systems::hyperbolic::Precision;
 
 /// The word of the model.
@@ -76,9 +76,14 @@ impl Document {
     /// The sections of an elliptic problem, typed.
     ///
     /// # Errors
-    /// The first mistake that is found: an unknown key, a key of the models in time, a value of the wrong
-    /// type or out of its range.
+    /// The first mistake that is found, an unknown key, a key of the models in time, a value of the wrong
+    /// type or out of its range, with all further ones that do not follow from it.
     pub fn elliptic(&self) -> Result<EllipticPipeline, InputError> {
+        self.read_elliptic()
+            .map_err(|first| repair::with_others(self, first, |document| document.read_elliptic().map(drop)))
+    }
+
+    fn read_elliptic(&self) -> Result<EllipticPipeline, InputError> {
         Section::file(&self.root, &Constants::default())?;
         let constants = Constants::read(self.root.get("constants"))?;
         let constants = constants.clone().with_tables(&Section::file(&self.root, &constants)?, &self.base)?;

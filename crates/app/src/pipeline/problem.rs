@@ -535,6 +535,8 @@ pub struct InputError {
     pub problem: Box<Problem>,
     /// Its place, if it is in a text.
     pub place: Option<Place>,
+    /// Further mistakes of the file, which do not follow from this one.
+    pub more: Vec<InputError>,
 }
 
 impl From<OpsError> for InputError {
@@ -553,12 +555,12 @@ impl Problem {
 impl InputError {
     /// A mistake at a place.
     pub fn at(place: &Place, problem: Problem) -> Self {
-        Self { problem: Box::new(problem), place: Some(place.clone()) }
+        Self { problem: Box::new(problem), place: Some(place.clone()), more: Vec::new() }
     }
 
     /// A mistake without a place in a text.
     pub fn nowhere(problem: Problem) -> Self {
-        Self { problem: Box::new(problem), place: None }
+        Self { problem: Box::new(problem), place: None, more: Vec::new() }
     }
 
     /// A value out of its range.
@@ -591,6 +593,12 @@ impl fmt::Display for InputError {
         }
         if let Some(hint) = self.problem.hint() {
             write!(f, "\nhint: {hint}")?;
+        }
+        for other in &self.more {
+            write!(f, "\n\nerror: {other}")?;
+        }
+        if !self.more.is_empty() {
+            write!(f, "\n\n{} mistakes in the file", 1 + self.more.len())?;
         }
         Ok(())
     }

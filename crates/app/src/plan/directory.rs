@@ -32,12 +32,12 @@ pub(super) fn resolve(
     if let (Ok(kept), Ok(file)) = (kept, Path::new(&file.source.name).canonicalize())
         && kept == file
     {
-        return Err(InputError { problem: Box::new(Problem::Overwrites { directory }), place });
+        return Err(InputError { place, ..InputError::nowhere(Problem::Overwrites { directory }) });
     }
     match try_to_write(&directory) {
         Ok(()) => Ok(directory),
         Err(reason) => {
-            Err(InputError { problem: Box::new(Problem::Unwritable { directory, reason }), place })
+            Err(InputError { place, ..InputError::nowhere(Problem::Unwritable { directory, reason }) })
         }
     }
 }

@@ -192,9 +192,16 @@ impl Drop for Endless {
 /// `run` and `check` of the case end with 2, and the message contains all given parts.
 #[track_caller]
 pub(crate) fn refused(case: &Case, args: &[&str], parts: &[&str]) {
+    for said in refused_among_others(case, args, parts) {
+        assert!(!said.contains("mistakes in the file"), "{said}");
+    }
+}
+
+/// As [`refused`], for files with further mistakes; returns what `check` and `run` say.
+pub(crate) fn refused_among_others(case: &Case, args: &[&str], parts: &[&str]) -> [String; 2] {
     std::fs::create_dir_all(case.path("out/case")).unwrap();
     std::fs::write(case.path("out/case/summary.json"), "precious").unwrap();
-    for command in ["check", "run"] {
+    let said = ["check", "run"].map(|command| {
         let outcome = case.dgsuite(&[&[command, "case.yaml"], args].concat());
         assert_eq!(outcome.code, 2, "{}{}", outcome.stdout, outcome.stderr);
         for part in parts {
@@ -202,9 +209,11 @@ pub(crate) fn refused(case: &Case, args: &[&str], parts: &[&str]) {
         }
         assert!(!outcome.stderr.contains("panicked"), "{}", outcome.stderr);
         assert!(outcome.stdout.is_empty(), "{}", outcome.stdout);
-    }
+        outcome.stderr
+    });
     assert_eq!(std::fs::read_to_string(case.path("out/case/summary.json")).unwrap(), "precious");
     assert_eq!(std::fs::read_dir(case.path("out/case")).unwrap().count(), 1);
+    said
 }
 
 /// The case with one piece of text replaced by another.

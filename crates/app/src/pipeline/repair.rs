@@ -1,0 +1,199 @@
+//! All independent mistakes of a file: after each one the tree is repaired, and read again.
+//!
+//! A repair replaces what is wrong by something that can be read: the nearest name, the default, or a value
+//! of the kind that the table of keys states. A mistake that may follow from a repair is not reported.
+
+use super::Document;
+use super::keys::{self, Absent, Kind, Low, Range, Scope};
+use super::nearest::nearest;
+use super::node::{Entry, Node, Value};
+use super::problem::{InputError, Problem};
+
+/// The largest number of mistakes in one answer.
+const MOST: usize = 20;
+
+/// The largest number of repairs, of which some lead to mistakes that are not reported.
+const REPAIRS: usize = 40;
+
+/// Returns the first mistake with all further ones that do not follow from it.
+pub(super) fn with_others(
+    document: &Document,
+    first: InputError,
+    read: impl Fn(&Document) -> Result<(), InputError>,
+) -> InputError {
+    let mut document = document.clone();
+    let (mut others, mut repaired): (Vec<InputError>, Vec<Vec<String>>) = (Vec::new(), Vec::new());
+    // A mistake that is repaired, but not reported.
+    let mut hidden: Option<InputError> = None;
+    for _ in 0..REPAIRS {
+        let last = hidden.as_ref().or(others.last()).unwrap_or(&first);
+        let Some(steps) = repair(&mut document.root, &last.problem) else { break };
+        // A second repair of the same key would be the first one again.
+        if repaired.contains(&steps) {
+            break;
+        }
+        repaired.push(steps);
+        let Err(next) = read(&document) else { break };
+        if is_independent(&next.problem, &repaired) {
+            hidden = None;
+            others.push(next);
+            if others.len() + 1 == MOST {
+                break;
+            }
+        } else {
+            hidden = Some(next);
+        }
+    }
+    InputError { more: others, ..first }
+}
+
+/// The steps to the key of a mistake.
+fn place_of(problem: &Problem) -> Option<Vec<String>> {
+    let path = match problem {
+        Problem::UnknownKey { key, section, .. } if section.is_empty() => return Some(vec![key.clone()]),
+        Problem::UnknownKey { key, section, .. } => {
+            let steps = keys::steps(section).into_iter().map(str::to_owned);
+            return Some(steps.chain([key.clone()]).collect());
+        }
+        Problem::MissingKey { key, .. }
+        | Problem::WrongType { key, .. }
+        | Problem::UnknownValue { key, .. }
+        | Problem::OutOfRange { key, .. }
+        | Problem::NoUnit { key, .. }
+        | Problem::Formula { key, .. }
+        | Problem::Exact { key, .. }
+        | Problem::Unsupported { key, .. }
+        | Problem::Misplaced { key, .. }
+        | Problem::Conflict { second: key, .. } => key,
+        _ => return None,
+    };
+    Some(keys::steps(path).into_iter().map(str::to_owned).collect())
+}
+
+/// Whether a mistake cannot follow from these repairs.
+fn is_independent(problem: &Problem, repaired: &[Vec<String>]) -> bool {
+    let Some(own) = place_of(problem) else { return false };
+    let nested = |other: &Vec<String>| own.starts_with(other) || other.starts_with(&own);
+    if repaired.iter().any(nested) {
+        return false;
+    }
+    match problem {
+        Problem::MissingKey { .. } => {
+            let section = &own[..own.len() - 1];
+            section.is_empty() || !repaired.iter().any(|other| other.starts_with(section))
+        }
+        // These depend on other keys of their section, and on the model.
+        Problem::Misplaced { .. } | Problem::Conflict { .. } => {
+            !repaired.iter().any(|other| other[0] == own[0] || other.iter().eq(["physics", "model"].iter()))
+        }
+        _ => true,
+    }
+}
+
+/// Repairs a tree, and returns the steps to the key; `None` if there is no repair.
+fn repair(root: &mut Node, problem: &Problem) -> Option<Vec<String>> {
+    let steps = place_of(problem)?;
+    let (last, above) = steps.split_last()?;
+    let section = find(root, above);
+    match problem {
+        Problem::UnknownKey { known, .. } => {
+            let entries = entries(section?)?;
+            let at = entries.iter().position(|entry| entry.key == *last)?;
+            let free = |name: &&str| !entries.iter().any(|entry| entry.key == **name);
+            match nearest(last, known).filter(free) {
+                Some(name) => entries[at].key = name.to_owned(),
+                None => drop(entries.remove(at)),
+            }
+        }
+        Problem::MissingKey { .. } => {
+            let value = usual(&steps)?;
+            let section = section?;
+            let place = section.place.clone();
+            if matches!(section.value, Value::Null) {
+                section.value = Value::Map(Vec::new());
+            }
+            let node = Node { value, place: place.clone() };
+            let entries = entries(section)?;
+            entries.retain(|entry| entry.key != *last);
+            entries.push(Entry { key: last.clone(), place, node });
+        }
+        Problem::UnknownValue { found, known, .. } => match nearest(found, known) {
+            Some(word) => find(root, &steps)?.value = Value::Text(word.to_owned()),
+            // Nothing is known of a boundary without its type, nor of a file without its model.
+            None if last == "type" => remove(root, above)?,
+            None if last == "model" => return None,
+            None => reset(root, &steps)?,
+        },
+        Problem::Misplaced { .. } | Problem::Conflict { .. } => remove(root, &steps)?,
+        _ => reset(root, &steps)?,
+    }
+    Some(steps)
+}
+
+/// Removes a key that has a default, and gives another one a value that can be read.
+fn reset(root: &mut Node, steps: &[String]) -> Option<()> {
+    let required =
+        keys::at(steps, Scope::default()).first().is_some_and(|key| key.default == Absent::Required);
+    // Expressions may use a constant; a list must not change its length.
+    let named = steps.first().is_some_and(|first| first == "constants");
+    let listed = steps.last().is_some_and(|last| last.parse::<usize>().is_ok());
+    if required || named || listed {
+        find(root, steps)?.value = usual(steps)?;
+        return Some(());
+    }
+    remove(root, steps)
+}
+
+fn remove(root: &mut Node, steps: &[String]) -> Option<()> {
+    let (last, above) = steps.split_last()?;
+    let entries = entries(find(root, above)?)?;
+    let at = entries.iter().position(|entry| entry.key == *last)?;
+    entries.remove(at);
+    Some(())
+}
+
+fn find<'n>(root: &'n mut Node, steps: &[String]) -> Option<&'n mut Node> {
+    steps.iter().try_fold(root, |node, step| match &mut node.value {
+        Value::Map(entries) => {
+            entries.iter_mut().find(|entry| entry.key == *step).map(|entry| &mut entry.node)
+        }
+        Value::List(items) => items.get_mut(step.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
+fn entries(node: &mut Node) -> Option<&mut Vec<Entry>> {
+    match &mut node.value {
+        Value::Map(entries) => Some(entries),
+        _ => None,
+    }
+}
+
+/// A value that the table allows for a key.
+fn usual(steps: &[String]) -> Option<Value> {
+    let rows = keys::at(steps, Scope::default());
+    rows.iter().flat_map(|key| key.kinds).find_map(|kind| {
+        Some(match kind {
+            Kind::Number(range) => Value::Number(within(*range)),
+            Kind::Whole(least, most) => Value::Number(2.clamp(*least, *most) as f64),
+            Kind::Flag => Value::Bool(false),
+            Kind::Formula(_) => Value::Number(1.0),
+            Kind::Words(words) => {
+                let plain = |word: &&&str| !word.contains(|c: char| c.is_ascii_uppercase());
+                Value::Text((*words.iter().find(plain)?).to_owned())
+            }
+            Kind::Section | Kind::Text | Kind::Vector | Kind::List(..) => return None,
+        })
+    })
+}
+
+/// A number in a range.
+fn within(range: Range) -> f64 {
+    match range {
+        Range::Any => 1.0,
+        Range::Above(least) => least + 1.0,
+        Range::AtLeast(least) => least.max(1.0),
+        Range::Between(least, most) => f64::midpoint(least, most),
+        Range::Below(Low::From(least) | Low::Over(least), most) => f64::midpoint(least, most),
+    }
+}
