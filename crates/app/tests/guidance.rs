@@ -408,6 +408,24 @@ output: { fields: { every: -1 } }
     for part in ["did you mean `order`?", "did you mean `end`?", "2 mistakes in the file"] {
         assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
     }
+    // Mistakes in lists, and under a name that was misspelt, hide no others and lead to no others.
+    let more = "monitors: [ { eror: { exact: isentropic-vortex } }, { probe: { points: [[0, 0]], fields: [u], evry: 1 } } ]\n";
+    let lists = format!("{}{more}", STREAM.replace("max: [2, 1]", "max: [2, b]"));
+    let outcome = Case::new(&lists).dgsuite(&["check", "case.yaml", "--set", "space.riemann=hlcx"]);
+    for part in [
+        "`mesh.generate.max.1`",
+        "unknown key `eror`",
+        "unknown key `evry`",
+        "`hlcx`",
+        "4 mistakes in the file",
+    ] {
+        assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+    }
+    let places: Vec<usize> = ["case.yaml:3:", "case.yaml:13:15", "case.yaml:13:95", "command line"]
+        .iter()
+        .filter_map(|at| outcome.stderr.find(at))
+        .collect();
+    assert!(places.len() == 4 && places.is_sorted(), "{}", outcome.stderr);
     let poisson = "mesh: { generate: { shape: tri, cells: [4, 4] } }\nphysics: { model: poisson, exact: sin(x), kapa: 1 }\n\
                    space: { order: -1 }\n";
     let outcome = Case::new(poisson).dgsuite(&["check", "case.yaml"]);

@@ -3,6 +3,8 @@
 //! A repair replaces what is wrong by something that can be read: the nearest name, the default, or a value
 //! of the kind that the table of keys states. A mistake that may follow from a repair is not reported.
 
+use std::sync::Arc;
+
 use super::Document;
 use super::keys::{self, Absent, Kind, Low, Range, Scope};
 use super::nearest::nearest;
@@ -11,6 +13,9 @@ use super::problem::{InputError, Problem};
 
 /// The largest number of mistakes in one answer.
 const MOST: usize = 20;
+
+/// The steps to the key on which the meaning of most others depends.
+const MODEL: [&str; 2] = ["physics", "model"];
 
 /// The largest number of repairs, of which some lead to mistakes that are not reported.
 const REPAIRS: usize = 40;
@@ -22,19 +27,16 @@ pub(super) fn with_others(
     read: impl Fn(&Document) -> Result<(), InputError>,
 ) -> InputError {
     let mut document = document.clone();
-    let (mut others, mut repaired): (Vec<InputError>, Vec<Vec<String>>) = (Vec::new(), Vec::new());
+    let (mut others, mut repairs) = (Vec::new(), Repairs::default());
     // A mistake that is repaired, but not reported.
     let mut hidden: Option<InputError> = None;
     for _ in 0..REPAIRS {
         let last = hidden.as_ref().or(others.last()).unwrap_or(&first);
-        let Some(steps) = repair(&mut document.root, &last.problem) else { break };
-        // A second repair of the same key would be the first one again.
-        if repaired.contains(&steps) {
+        if repairs.repair(&mut document.root, &last.problem).is_none() {
             break;
         }
-        repaired.push(steps);
         let Err(next) = read(&document) else { break };
-        if is_independent(&next.problem, &repaired) {
+        if repairs.is_independent(&next.problem) {
             hidden = None;
             others.push(next);
             if others.len() + 1 == MOST {
@@ -44,7 +46,14 @@ pub(super) fn with_others(
             hidden = Some(next);
         }
     }
-    InputError { more: others, ..first }
+    // In the order of the file; what the command line says comes last.
+    let mut all: Vec<InputError> = std::iter::once(first).chain(others).collect();
+    let file = document.root.place.source.clone();
+    all.sort_by_key(|error| {
+        error.place.as_ref().map(|place| (!Arc::ptr_eq(&place.source, &file), place.line, place.column))
+    });
+    let first = all.remove(0);
+    InputError { more: all, ..first }
 }
 
 /// The steps to the key of a mistake.
@@ -70,64 +79,102 @@ fn place_of(problem: &Problem) -> Option<Vec<String>> {
     Some(keys::steps(path).into_iter().map(str::to_owned).collect())
 }
 
-/// Whether a mistake cannot follow from these repairs.
-fn is_independent(problem: &Problem, repaired: &[Vec<String>]) -> bool {
-    let Some(own) = place_of(problem) else { return false };
-    let nested = |other: &Vec<String>| own.starts_with(other) || other.starts_with(&own);
-    if repaired.iter().any(nested) {
-        return false;
-    }
-    match problem {
-        Problem::MissingKey { .. } => {
-            let section = &own[..own.len() - 1];
-            section.is_empty() || !repaired.iter().any(|other| other.starts_with(section))
-        }
-        // These depend on other keys of their section, and on the model.
-        Problem::Misplaced { .. } | Problem::Conflict { .. } => {
-            !repaired.iter().any(|other| other[0] == own[0] || other.iter().eq(["physics", "model"].iter()))
-        }
-        _ => true,
-    }
+/// The repairs of a tree.
+#[derive(Default)]
+struct Repairs {
+    /// The steps to what was changed or left out.
+    changed: Vec<Vec<String>>,
+    /// The steps to keys that have their right name now.
+    renamed: Vec<Vec<String>>,
 }
 
-/// Repairs a tree, and returns the steps to the key; `None` if there is no repair.
-fn repair(root: &mut Node, problem: &Problem) -> Option<Vec<String>> {
-    let steps = place_of(problem)?;
-    let (last, above) = steps.split_last()?;
-    let section = find(root, above);
-    match problem {
-        Problem::UnknownKey { known, .. } => {
-            let entries = entries(section?)?;
-            let at = entries.iter().position(|entry| entry.key == *last)?;
-            let free = |name: &&str| !entries.iter().any(|entry| entry.key == **name);
-            match nearest(last, known).filter(free) {
-                Some(name) => entries[at].key = name.to_owned(),
-                None => drop(entries.remove(at)),
-            }
+impl Repairs {
+    /// Whether a mistake cannot follow from these repairs.
+    fn is_independent(&self, problem: &Problem) -> bool {
+        let Some(own) = place_of(problem) else { return false };
+        let changed = || self.changed.iter();
+        if changed().any(|other| own.starts_with(other) || other.starts_with(&own)) {
+            return false;
         }
-        Problem::MissingKey { .. } => {
-            let value = usual(&steps)?;
-            let section = section?;
-            let place = section.place.clone();
-            if matches!(section.value, Value::Null) {
-                section.value = Value::Map(Vec::new());
+        match problem {
+            Problem::MissingKey { .. } => {
+                let section = &own[..own.len() - 1];
+                let renamed = self.renamed.iter().any(|other| own.starts_with(other));
+                !renamed && (section.is_empty() || !changed().any(|other| other.starts_with(section)))
             }
-            let node = Node { value, place: place.clone() };
-            let entries = entries(section)?;
-            entries.retain(|entry| entry.key != *last);
-            entries.push(Entry { key: last.clone(), place, node });
+            // These depend on other keys of their section, and on the model.
+            Problem::Misplaced { .. } | Problem::Conflict { .. } => {
+                !changed().any(|other| other[0] == own[0] || *other == MODEL)
+            }
+            _ => true,
         }
-        Problem::UnknownValue { found, known, .. } => match nearest(found, known) {
-            Some(word) => find(root, &steps)?.value = Value::Text(word.to_owned()),
-            // Nothing is known of a boundary without its type, nor of a file without its model.
-            None if last == "type" => remove(root, above)?,
-            None if last == "model" => return None,
-            None => reset(root, &steps)?,
-        },
-        Problem::Misplaced { .. } | Problem::Conflict { .. } => remove(root, &steps)?,
-        _ => reset(root, &steps)?,
     }
-    Some(steps)
+
+    /// Repairs a tree; `None` if there is no repair, or none but one that was made before. Where no value is
+    /// known to be right, the list or section around the key is left out.
+    fn repair(&mut self, root: &mut Node, problem: &Problem) -> Option<()> {
+        let steps = place_of(problem)?;
+        let changed = match self.changed.contains(&steps) {
+            true => None,
+            false => self.mend(root, problem, &steps),
+        };
+        let changed = match changed {
+            Some(changed) => changed,
+            // Without its model nothing is known of a file.
+            None if steps == MODEL => return None,
+            None => {
+                let mut around = (1..steps.len()).rev().map(|n| steps[..n].to_vec());
+                around.find(|steps| remove(root, steps).is_some())?
+            }
+        };
+        self.changed.push(changed);
+        Some(())
+    }
+
+    /// Mends the key of a mistake itself, and returns the steps to what it changed.
+    fn mend(&mut self, root: &mut Node, problem: &Problem, steps: &[String]) -> Option<Vec<String>> {
+        let (last, above) = steps.split_last()?;
+        let section = find(root, above);
+        match problem {
+            Problem::UnknownKey { known, .. } => {
+                let entries = entries(section?)?;
+                let at = entries.iter().position(|entry| entry.key == *last)?;
+                let free = |name: &&str| !entries.iter().any(|entry| entry.key == **name);
+                match nearest(last, known).filter(free) {
+                    Some(name) => {
+                        entries[at].key = name.to_owned();
+                        self.renamed.push(above.iter().cloned().chain([name.to_owned()]).collect());
+                    }
+                    None => drop(entries.remove(at)),
+                }
+            }
+            Problem::MissingKey { .. } => {
+                let value = usual(steps)?;
+                let section = section?;
+                let place = section.place.clone();
+                if matches!(section.value, Value::Null) {
+                    section.value = Value::Map(Vec::new());
+                }
+                let node = Node { value, place: place.clone() };
+                let entries = entries(section)?;
+                entries.retain(|entry| entry.key != *last);
+                entries.push(Entry { key: last.clone(), place, node });
+            }
+            Problem::UnknownValue { found, known, .. } => match nearest(found, known) {
+                Some(word) => find(root, steps)?.value = Value::Text(word.to_owned()),
+                // Nothing is known of a boundary without its type, nor of a file without its model.
+                None if last == "type" => {
+                    remove(root, above)?;
+                    return Some(above.to_vec());
+                }
+                None if last == "model" => return None,
+                None => reset(root, steps)?,
+            },
+            Problem::Misplaced { .. } | Problem::Conflict { .. } => remove(root, steps)?,
+            _ => reset(root, steps)?,
+        }
+        Some(steps.to_vec())
+    }
 }
 
 /// Removes a key that has a default, and gives another one a value that can be read.
