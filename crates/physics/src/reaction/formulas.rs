@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// let loss = Formula::parse("-2*p*max(x, 0)", &names)?;
 /// let formulas: Arc<[_]> = [None, None, None, Some(loss)].into();
 /// let cooling = FormulaReaction::<_, 2> { law: Euler { gamma: 1.4 }, formulas, stiffness: 0.8 };
-/// let s = cooling.rate(&[1.0, 0.0, 0.0, 2.5], &[0.5, 0.0, 0.0]); // p = 1
+/// let s: [f64; 4] = cooling.rate(&[1.0, 0.0, 0.0, 2.5], &[0.5, 0.0, 0.0]); // p = 1
 /// assert!((s[3] + 1.0).abs() < 1e-15 && s[..3] == [0.0; 3]);
 /// # Ok::<(), dgsuite_physics::formula::FormulaError>(())
 /// ```
