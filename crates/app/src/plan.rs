@@ -31,7 +31,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use dgsuite_basis::{Correction, NodeSet, Representation, Shape};
+use dgsuite_basis::{Correction, NodeSet, Representation};
 use dgsuite_gpu::comm::{Alone, Communicator};
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::{Euler, Exact, NavierStokes};
@@ -54,12 +54,11 @@ use crate::pipeline::output::{CheckpointSpec, DEFAULT_KEEP, Every, FieldSpec, Fi
 use crate::pipeline::physics::{FlowRateSpec, Model, SourceSpec};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::reference::{Reference, unit};
-use crate::pipeline::source::{Located, Place};
+use crate::pipeline::source::Located;
 use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
 use crate::pipeline::{DeviceSpec, Document, Pipeline};
 use crate::run::directory::Former;
-use crate::systems::SystemError;
 use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceTerm};
 use crate::systems::incompressible::{FlowRate, Incompressible};
 
@@ -217,7 +216,6 @@ impl Plan {
         let load = Load::of_flow(&pipeline);
         let (mesh, mut warnings) = mesh::build(&pipeline.mesh, &pipeline.constants, &pipeline.base, &load)?;
         let law = law(&pipeline, mesh.dim)?;
-        without_pyramids(&law, &mesh, &pipeline.mesh.place)?;
         let variables = Variables::of(&law, mesh.dim);
         fits_the_plane(pipeline.physics.reference.as_ref(), mesh.dim)?;
         let initial_spec = match &pipeline.initial {
@@ -346,18 +344,6 @@ impl Plan {
         };
         plan.times_are_possible(start, &document.root)?;
         Ok(plan)
-    }
-}
-
-/// Rejects pyramids, on which there is no incompressible flow yet.
-fn without_pyramids(law: &Law, mesh: &Mesh, place: &Place) -> Result<(), InputError> {
-    let pyramids = mesh.sets.iter().any(|set| set.shape == Shape::Pyramid && !set.is_empty());
-    match law {
-        Law::Incompressible(_) if pyramids => {
-            let error = SystemError::Unavailable { law: law.name(), what: "on pyramids".to_owned() };
-            Err(InputError::at(place, Problem::Setup { error }))
-        }
-        _ => Ok(()),
     }
 }
 

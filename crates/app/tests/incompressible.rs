@@ -71,9 +71,6 @@ fn incompressible_flow_without_sense() {
     refused(&outlet("0.8*y"), &[], &["let in 1.0000e-1 more than they let out", "case.yaml:7:"]);
     let equal = outlet("0.75*y*(2 - y)").dgsuite(&["check", "case.yaml"]);
     assert!(!equal.stderr.contains("let in"), "{}", equal.stderr);
-    let solid =
-        with(CHANNEL, "{ shape: quad, cells: [4, 2], max: [2, 1] }", "{ shape: pyramid, cells: [1, 1, 1] }");
-    refused(&solid, &[], &["incompressible is not available on pyramids", "case.yaml:2:"]);
 }
 
 /// The keys between backquotes of a hint, without values.

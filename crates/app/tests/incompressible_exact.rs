@@ -217,10 +217,11 @@ fn kovasznay_flow_is_reached_to_the_accuracy_of_the_space() {
 }
 
 #[test]
-fn beltrami_flow_converges_on_tetrahedra_hexahedra_and_prisms() {
+fn beltrami_flow_converges_on_solid_shapes() {
     let viscosity = 0.1;
     let exact = solution("beltrami", viscosity, 3);
-    for (shape, curved) in [(Shape::Tetrahedron, false), (Shape::Hexahedron, true), (Shape::Prism, false)] {
+    let shapes = [Shape::Tetrahedron, Shape::Hexahedron, Shape::Prism, Shape::Pyramid];
+    for (shape, curved) in shapes.map(|shape| (shape, shape == Shape::Hexahedron)) {
         let at = |n: usize| {
             let mut mesh = square(shape, n);
             if curved {
@@ -241,6 +242,58 @@ fn beltrami_flow_converges_on_tetrahedra_hexahedra_and_prisms() {
 }
 
 /// A periodic flow without boundaries, moved by a mean velocity.
+/// Eddies in a square of side π, turned by an angle: the sides are planes of symmetry.
+struct Eddies {
+    viscosity: f64,
+    angle: f64,
+}
+
+impl Exact for Eddies {
+    fn n_fields(&self) -> usize {
+        3
+    }
+
+    fn eval(&self, t: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
+        let (sin, cos) = self.angle.sin_cos();
+        let decay = (-2.0 * self.viscosity * t).exp();
+        out.iter_mut().for_each(Vec::clear);
+        for [x, y, _] in x {
+            let (a, b) = (cos * x + sin * y, cos * y - sin * x);
+            let (u, v) = (a.sin() * b.cos() * decay, -a.cos() * b.sin() * decay);
+            let p = 0.25 * ((2.0 * a).cos() + (2.0 * b).cos()) * decay * decay;
+            out.iter_mut().zip([cos * u - sin * v, sin * u + cos * v, p]).for_each(|(out, v)| out.push(v));
+        }
+    }
+}
+
+/// Planes of symmetry normal to no axis couple the components: the errors are those of the same flow between
+/// planes normal to the axes.
+#[test]
+fn planes_of_symmetry_may_have_any_direction() {
+    let errors = |splitting: Splitting, viscosity: f64, angle: f64| {
+        let side = std::f64::consts::PI;
+        let unit = generate::Box::unit(Shape::Triangle, 4);
+        let mut mesh = generate::Box { max: [side, side, 1.0], ..unit }.build().expect("a box");
+        let (sin, cos) = angle.sin_cos();
+        mesh.map(|[x, y, z]| [cos * x - sin * y, sin * x + cos * y, z]).expect("a rotation");
+        let exact: Arc<dyn Exact> = Arc::new(Eddies { viscosity, angle });
+        let law = Incompressible { splitting, ..law(viscosity) };
+        let symmetric = |of: &mut Setup| of.boundaries.values_mut().for_each(|b| *b = BoundaryKind::Symmetry);
+        run(setup(mesh, law, 3, &exact), &exact, 0.01, 0.1, symmetric)
+    };
+    for (splitting, viscosity) in [(DUAL, 0.05), (CORRECTION, 0.05), (DUAL, 1.0)] {
+        let straight = errors(splitting, viscosity, 0.0);
+        let turned = errors(splitting, viscosity, 0.7);
+        assert!(straight[0] < 3e-3 && straight[1] < 2e-2, "{splitting:?}: {straight:?}");
+        for (a, b) in straight.iter().zip(&turned) {
+            assert!(
+                (a / b - 1.0).abs() < 0.05,
+                "{splitting:?}, viscosity {viscosity}: {straight:?} {turned:?}"
+            );
+        }
+    }
+}
+
 fn periodic(law: Incompressible, threads: usize) -> (Hyperbolic, Arc<dyn Exact>) {
     let exact = solution("walsh-eddies", law.viscosity, 2);
     let pi = std::f64::consts::PI;

@@ -146,9 +146,9 @@ impl Scheme {
     }
 
     /// The weak form at the nodes of the elliptic operator [`Sipdg`](crate::Sipdg): warp & blend on
-    /// simplices, Gauss along lines on quadrilaterals, hexahedra and prisms. Vectors of the operator and
-    /// fields of a state have the same entries in another order, see
-    /// [`elliptic_places`](crate::elliptic_places). Pyramids are refused.
+    /// simplices, Gauss along lines on quadrilaterals, hexahedra and prisms, equispaced on pyramids. Vectors
+    /// of the operator and fields of a state have the same entries in another order, see
+    /// [`elliptic_places`](crate::elliptic_places).
     ///
     /// The volume cubature is that of the nodes on quadrilaterals and hexahedra, which has degree 2p + 1, and
     /// otherwise of degree 2p. `volume` and `face` can be changed to cubatures of a higher degree.
@@ -168,6 +168,8 @@ impl Scheme {
             (Representation::Nodal(_), Some(set), Shape::Triangle | Shape::Tetrahedron) => {
                 Representation::Nodal(set)
             }
+            // The only nodes that pyramids have.
+            (Representation::Nodal(_), Some(_), Shape::Pyramid) => Representation::Nodal(NodeSet::Equispaced),
             (r, _, _) => representation_on(r, shape),
         }
     }
@@ -348,14 +350,12 @@ fn representation_on(representation: Representation, shape: Shape) -> Representa
 
 fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) -> Result<PartSpec, OpsError> {
     let p = scheme.order;
-    if scheme.simplex_nodes.is_some() && shape == Shape::Pyramid {
-        return Err(OpsError::Scheme { shape, reason: "no scheme has the nodes of the elliptic operator" });
-    }
     let simplex = matches!(shape, Shape::Line | Shape::Triangle | Shape::Tetrahedron);
     let polynomials = scheme.polynomials.unwrap_or(default_polynomials(scheme.representation, shape));
     let representation = scheme.representation_on(shape);
     let modal = !matches!(representation, Representation::Nodal(_));
-    let not_cubature = scheme.simplex_nodes.is_some() && (simplex || shape == Shape::Prism);
+    let not_cubature =
+        scheme.simplex_nodes.is_some() && (simplex || matches!(shape, Shape::Prism | Shape::Pyramid));
     let collocated = scheme.volume == Some(Cubature::Collocated) && !modal && !not_cubature;
     if scheme.volume == Some(Cubature::Collocated) && modal && shape != Shape::Pyramid {
         return Err(OpsError::Scheme { shape, reason: "a collocated cubature needs a nodal basis" });

@@ -84,14 +84,41 @@ struct Walls<V> {
     places: Places,
     load: Box<dyn Map<V>>,
     dirichlet_load: Box<dyn Map<V>>,
-    double_curl: Vec<Box<dyn Map<V>>>,
+    double_curl: DoubleCurl<V>,
     /// Velocities and normal velocities, at the time in `at`; kept if they do not change.
     velocity: Components<V>,
     normal: V,
     work: V,
-    part: V,
     at: Option<f64>,
     steady: bool,
+}
+
+/// `n·∇×∇×u` at the points of some boundaries.
+struct DoubleCurl<V> {
+    /// The shares of the components.
+    of: Vec<Box<dyn Map<V>>>,
+    load: Box<dyn Map<V>>,
+    value: V,
+    part: V,
+}
+
+impl<V: Vector<Scalar = f64>> DoubleCurl<V> {
+    fn new<M: Machine<V = V>>(machine: &M, on: &BoundaryPoints, dim: usize) -> Result<Self, SystemError> {
+        let of =
+            (0..dim).map(|c| machine.evaluation(on.len(), &on.double_curl(c))).collect::<Result<_, _>>()?;
+        let zeros = || machine.numbers(&vec![0.0; on.len()]);
+        Ok(Self { of, load: machine.load(on.len(), &on.load())?, value: zeros()?, part: zeros()? })
+    }
+
+    /// `b ← b − ν ⟨q, n·∇×∇×u⟩`.
+    fn add(&mut self, viscosity: f64, u: &Components<V>, b: &mut V) {
+        self.value.fill(0.0);
+        for (map, u) in self.of.iter().zip(&u.0) {
+            map.apply(u, &mut self.part);
+            self.value.axpby(-viscosity, &self.part, 1.0);
+        }
+        self.load.add(&self.value, b);
+    }
 }
 
 /// The open boundaries of a flow.
@@ -117,6 +144,8 @@ pub(super) struct Boundaries<V> {
     dim: usize,
     viscosity: f64,
     walls: Option<Walls<V>>,
+    /// Of the boundaries of symmetry that are oblique or curved. It vanishes on planes.
+    symmetry: Option<DoubleCurl<V>>,
     open: Option<Open<V>>,
 }
 
@@ -139,17 +168,17 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
                 places: Places::new(&on, &names, kinds),
                 load: machine.load(n, &on.load())?,
                 dirichlet_load: machine.load(n, &on.dirichlet_load())?,
-                double_curl: (0..dim)
-                    .map(|c| machine.evaluation(n, &on.double_curl(c)))
-                    .collect::<Result<_, _>>()?,
+                double_curl: DoubleCurl::new(machine, &on, dim)?,
                 velocity: field(n)?,
                 normal: zeros(n)?,
                 work: zeros(n)?,
-                part: zeros(n)?,
                 at: None,
                 steady: names.iter().all(|name| kinds[*name].data().is_none_or(|data| data.is_steady())),
             }),
         };
+        let oblique: Vec<&str> = machine.elliptics().oblique.iter().map(String::as_str).collect();
+        let on = sipdg.boundary_points(&oblique);
+        let symmetry = (!on.is_empty()).then(|| DoubleCurl::new(machine, &on, dim)).transpose()?;
         let names = named(kinds, Role::Open);
         let on = sipdg.boundary_points(&names);
         let push = |d: usize| {
@@ -172,7 +201,7 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
                 work: zeros(n)?,
             }),
         };
-        Ok(Self { dim, viscosity, walls, open })
+        Ok(Self { dim, viscosity, walls, symmetry, open })
     }
 
     /// Evaluates the data at time `t`. Open boundaries that react to the flow use the velocity `star`, the
@@ -196,13 +225,9 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
     /// walls and the prescribed pressure on open boundaries.
     pub(super) fn add_to_pressure(&mut self, b: &mut V, s: f64, star: Option<&Components<V>>) {
         self.add_wall_flux(b, s);
-        if let (Some(walls), Some(star)) = (&mut self.walls, star) {
-            walls.work.fill(0.0);
-            for (map, u) in walls.double_curl.iter().zip(&star.0) {
-                map.apply(u, &mut walls.part);
-                walls.work.axpby(-self.viscosity, &walls.part, 1.0);
-            }
-            walls.load.add(&walls.work, b);
+        if let Some(star) = star {
+            let walls = self.walls.as_mut().map(|walls| &mut walls.double_curl);
+            walls.into_iter().chain(&mut self.symmetry).for_each(|of| of.add(self.viscosity, star, b));
         }
         if let Some(open) = &self.open {
             open.dirichlet_load.add(&open.pressure, b);

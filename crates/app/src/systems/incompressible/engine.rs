@@ -16,7 +16,7 @@ use crate::systems::dispatch::manufactured;
 use crate::systems::engine::{Described, Engine};
 use crate::systems::setup::{Law, Precision, Setup, SourceTerm};
 use crate::systems::solves::{Driven, Histories, SolveStatistics};
-use dgsuite_basis::{Representation, Shape};
+use dgsuite_basis::Representation;
 use dgsuite_gpu::{GpuError, Host};
 use dgsuite_ops::{
     BoundarySamples, Discretization, Norms, OpsError, PartSummary, Sample, StepMeasure, elliptic_places,
@@ -43,9 +43,6 @@ pub(crate) fn engine(
         |what: &str| Err(SystemError::Unavailable { law: "incompressible", what: what.to_owned() });
     if setup.precision == Precision::Single {
         return unavailable("in single precision");
-    }
-    if setup.mesh.sets.iter().any(|set| set.shape == Shape::Pyramid && !set.is_empty()) {
-        return unavailable("on pyramids");
     }
     if law.pressure_order == PressureOrder::Lower {
         if setup.order < 2 {

@@ -103,7 +103,7 @@ pub(super) struct Parts<M: Machine> {
 }
 
 impl<M: Machine> Flow<M> {
-    pub(super) fn new(parts: Parts<M>) -> Result<Self, GpuError> {
+    pub(super) fn new(parts: Parts<M>) -> Result<Self, SystemError> {
         let Parts { machine, law, boundaries, forcing, penalty, one, singular, initial } = parts;
         let like = &initial.0[0];
         let fields = |n: usize| (0..n).map(|_| initial.zeros_like()).collect::<Result<Vec<_>, _>>();

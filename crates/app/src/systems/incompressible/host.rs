@@ -32,6 +32,9 @@ pub(super) struct Elliptics {
     /// The operator of the pressure: the one above, or that of a lower order.
     pub(super) pressure: Arc<Sipdg<f64>>,
     pub(super) velocity: Vec<Arc<Sipdg<f64>>>,
+    /// The boundaries of symmetry that are not normal to an axis. The operators of the velocity have the
+    /// Neumann condition there; [`Slip`](super::slip::Slip) adds the terms of the normal velocity.
+    pub(super) oblique: Vec<String>,
 }
 
 impl Elliptics {
@@ -50,10 +53,13 @@ impl Elliptics {
             Some(Role::Open) => EllipticKind::Dirichlet,
             _ => EllipticKind::Neumann,
         }))?;
-        let planes: Vec<(&str, usize)> = named(&setup.boundaries, Role::Symmetry)
-            .into_iter()
-            .map(|name| Ok((name, axis(&nodes, name)?)))
-            .collect::<Result<_, SystemError>>()?;
+        let (mut planes, mut oblique) = (Vec::new(), Vec::new());
+        for name in named(&setup.boundaries, Role::Symmetry) {
+            match axis(&nodes, name) {
+                Some(d) => planes.push((name, d)),
+                None => oblique.push(name.to_owned()),
+            }
+        }
         let mut known: Vec<(Vec<(String, EllipticKind)>, Arc<Sipdg<f64>>)> = Vec::new();
         let mut velocity = Vec::new();
         for d in 0..dim {
@@ -77,7 +83,7 @@ impl Elliptics {
             order if order < setup.order => Arc::new(nodes.at_lower_order(order)?),
             _ => Arc::clone(&nodes),
         };
-        Ok(Self { nodes, pressure, velocity })
+        Ok(Self { nodes, pressure, velocity, oblique })
     }
 
     /// The transfer from the velocity's order to that of the pressure, if it is lower.
@@ -104,15 +110,12 @@ impl Elliptics {
     }
 }
 
-/// The direction of the normal of a plane of symmetry.
-fn axis(a: &Sipdg<f64>, name: &str) -> Result<usize, SystemError> {
+/// The axis along the normals of a boundary, if there is one.
+fn axis(a: &Sipdg<f64>, name: &str) -> Option<usize> {
     const ALONG: f64 = 1.0 - 1e-6;
     let on = a.boundary_points(&[name]);
     let along = |d: usize| on.normals.iter().all(|n| n[d].abs() > ALONG);
-    (0..a.mesh().dim).find(|&d| along(d)).ok_or_else(|| SystemError::Unavailable {
-        law: "incompressible",
-        what: format!("with the plane of symmetry \"{name}\", which is not normal to x, y or z"),
-    })
+    (0..a.mesh().dim).find(|&d| along(d))
 }
 
 /// A first-order operator with its states.

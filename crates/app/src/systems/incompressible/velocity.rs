@@ -2,8 +2,10 @@
 
 use super::components::Components;
 use super::machine::Machine;
+use super::slip::Slip;
+use crate::systems::SystemError;
 use dgsuite_amg::{LinearOperator, Pcg, Preconditioner, Solution, SolveError, Stop};
-use dgsuite_gpu::{GpuError, Vector};
+use dgsuite_gpu::Vector;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -19,6 +21,8 @@ const RASTER: f64 = 1.25;
 pub(super) struct VelocitySolver<M: Machine> {
     viscosity: f64,
     operators: Vec<Arc<M::A>>,
+    /// The terms that couple the components.
+    slip: Option<Slip<M::V>>,
     /// The diagonals of A and M, in the order of the host.
     diagonals: Vec<Vec<f64>>,
     masses: Vec<f64>,
@@ -30,9 +34,16 @@ pub(super) struct VelocitySolver<M: Machine> {
 }
 
 impl<M: Machine> VelocitySolver<M> {
-    pub(super) fn new(machine: &M, like: &Components<M::V>, viscosity: f64) -> Result<Self, GpuError> {
+    pub(super) fn new(machine: &M, like: &Components<M::V>, viscosity: f64) -> Result<Self, SystemError> {
         let masses = machine.elliptics().mass_diagonal();
-        let diagonals: Vec<Vec<f64>> = machine.elliptics().velocity.iter().map(|a| a.diagonal()).collect();
+        let slip = Slip::new(machine, &machine.elliptics().oblique)?;
+        let mut diagonals: Vec<Vec<f64>> =
+            machine.elliptics().velocity.iter().map(|a| a.diagonal()).collect();
+        if let Some(slip) = &slip {
+            for (diagonal, terms) in diagonals.iter_mut().zip(&slip.diagonals) {
+                terms.iter().for_each(|&(i, v)| diagonal[i] += v);
+            }
+        }
         let ratio = diagonals
             .iter()
             .flat_map(|d| d.iter().zip(&masses))
@@ -41,6 +52,7 @@ impl<M: Machine> VelocitySolver<M> {
         Ok(Self {
             viscosity,
             operators: machine.stiffness(),
+            slip,
             diagonals,
             masses,
             ratio,
@@ -59,8 +71,14 @@ impl<M: Machine> VelocitySolver<M> {
         x: &mut Components<M::V>,
         stop: &Stop,
     ) -> Result<Solution, SolveError> {
-        let operator =
-            Helmholtz { machine, operators: &self.operators, s, viscosity: self.viscosity, work: &self.work };
+        let operator = Helmholtz {
+            machine,
+            operators: &self.operators,
+            slip: self.slip.as_ref(),
+            s,
+            viscosity: self.viscosity,
+            work: &self.work,
+        };
         if self.viscosity * self.ratio < STIFF * s {
             return self.pcg.solve(&operator, &mut ByMass(machine), b, x, stop);
         }
@@ -94,6 +112,7 @@ impl<M: Machine> VelocitySolver<M> {
 struct Helmholtz<'a, M: Machine> {
     machine: &'a M,
     operators: &'a [Arc<M::A>],
+    slip: Option<&'a Slip<M::V>>,
     s: f64,
     viscosity: f64,
     work: &'a RefCell<M::V>,
@@ -110,8 +129,14 @@ impl<M: Machine> LinearOperator<Components<M::V>> for Helmholtz<'_, M> {
 
     fn apply(&self, x: &Components<M::V>, y: &mut Components<M::V>) {
         let mut work = self.work.borrow_mut();
-        for ((a, x), y) in self.operators.iter().zip(&x.0).zip(&mut y.0) {
+        if let Some(slip) = self.slip {
+            slip.evaluate(&x.0);
+        }
+        for (d, ((a, x), y)) in self.operators.iter().zip(&x.0).zip(&mut y.0).enumerate() {
             a.apply(x, y);
+            if let Some(slip) = self.slip {
+                slip.add(d, y);
+            }
             self.machine.mass(x, &mut work);
             y.axpby(self.s, &work, self.viscosity);
         }
