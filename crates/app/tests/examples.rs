@@ -1,4 +1,5 @@
-//! Every example runs, shortened by its `ci` block, and passes its checks.
+//! Every example runs, shortened by its `ci` block, and passes its checks. It runs in another directory, so
+//! that files that depend on the working directory are noticed.
 
 #![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
