@@ -171,6 +171,36 @@ fn modal_and_nodal_elements_have_the_same_corrections() {
     }
 }
 
+/// An element that interpolates its fluxes at the nodes of another family is the collocated element of that
+/// family in another basis.
+#[test]
+fn fluxes_at_other_nodes_are_those_of_their_element() {
+    let gauss = NodeSet::GaussLegendre;
+    for shape in [Shape::Line, Shape::Triangle, Shape::Tetrahedron] {
+        for p in 1..=5 {
+            let collocated = spec(shape, p, gauss, Parameter::SpectralDifference);
+            let at = Cubature::Nodes(gauss);
+            let representation = Representation::Nodal(NodeSet::WarpBlend);
+            let other = build(&ElementSpec { representation, volume: at, face: at, ..collocated });
+            let collocated = build(&collocated);
+            // From the values of one element to those of the other.
+            let change = &other.interp_volume;
+            let same = |a: &Matrix, b: &Matrix| {
+                assert!(a.distance(b) < 1e-11 * (1.0 + a.max_abs()), "{shape} {p}: {:e}", a.distance(b));
+            };
+            for d in 0..shape.dim() {
+                same(&change.mul(&other.project[d]), &collocated.project[d]);
+                same(&other.derivative[d], &collocated.derivative[d].mul(change));
+            }
+            same(&change.mul(&other.project_volume), &Matrix::identity(change.rows));
+            same(&change.mul(&other.lift), &collocated.lift);
+            same(&other.interp_face, &collocated.interp_face.mul(change));
+            let weights = other.volume.weights.iter().zip(&collocated.volume.weights);
+            assert!(weights.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{shape} {p}");
+        }
+    }
+}
+
 #[test]
 fn what_has_no_corrections_is_refused() {
     let new = |spec: &ElementSpec| ReferenceElement::new(spec).map(|_| Matrix::identity(1));

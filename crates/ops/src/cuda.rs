@@ -49,6 +49,7 @@ mod published;
 pub(crate) mod quadratic;
 mod reaction;
 mod sample;
+mod scheme;
 mod setting;
 mod simplex;
 mod simplex_diffusion;

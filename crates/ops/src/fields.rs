@@ -533,6 +533,12 @@ impl<T: PackScalar> Discretization<T> {
         crate::basis_size(&Scheme { representation, order, ..self.scheme }, shape)
     }
 
+    /// The scheme, on a device with the basis of its kernels.
+    #[must_use]
+    pub const fn scheme(&self) -> &Scheme {
+        &self.scheme
+    }
+
     /// The representation of the coefficients: modal, nodal or Taylor.
     #[must_use]
     pub fn representation(&self) -> Representation {
@@ -613,7 +619,7 @@ fn change_of_basis<T: PackScalar>(group: &Group<T>, from: &Scheme) -> Option<Mat
 fn fine_projection(reference: &ReferenceElement) -> (Vec<[f64; 3]>, Matrix) {
     let degree = match reference.spec.volume {
         Cubature::Degree(d) => d.max(2 * reference.spec.order + 2),
-        Cubature::Collocated => 2 * reference.spec.order + 2,
+        Cubature::Collocated | Cubature::Nodes(_) => 2 * reference.spec.order + 2,
     };
     let q = Quadrature::new(reference.spec.shape, degree);
     let tested = reference.modes().eval(&q.points).transpose().scale_cols(&q.weights);

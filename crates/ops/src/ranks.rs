@@ -4,7 +4,7 @@ use crate::discretization::PartSummary;
 use crate::error::OpsError;
 use crate::group::needs;
 use crate::scheme::{MetricRule, Need};
-use dgsuite_basis::{Cubature, Shape};
+use dgsuite_basis::{Cubature, NodeSet, Shape};
 use dgsuite_gpu::comm::{CommError, Communicator};
 use dgsuite_gpu::cuda::DevicePlane;
 use dgsuite_gpu::{ExactSum, sum_all};
@@ -199,6 +199,7 @@ const RULES: [MetricRule; 4] =
 fn sizes_of(part: &PartSummary) -> [f64; SIZES] {
     let degree = |c: Cubature| match c {
         Cubature::Collocated => -1.0,
+        Cubature::Nodes(set) => -2.0 - NodeSet::ALL.iter().position(|s| *s == set).unwrap_or(0) as f64,
         Cubature::Degree(d) => d as f64,
     };
     [
@@ -216,7 +217,11 @@ fn sizes_of(part: &PartSummary) -> [f64; SIZES] {
 }
 
 fn part_of_sizes(shape: Shape, elements: usize, sizes: &[f64]) -> PartSummary {
-    let cubature = |d: f64| if d < 0.0 { Cubature::Collocated } else { Cubature::Degree(d as usize) };
+    let cubature = |d: f64| match d {
+        d if d <= -2.0 => Cubature::Nodes(NodeSet::ALL[((-2.0 - d) as usize).min(NodeSet::ALL.len() - 1)]),
+        d if d < 0.0 => Cubature::Collocated,
+        d => Cubature::Degree(d as usize),
+    };
     PartSummary {
         shape,
         elements,

@@ -175,7 +175,7 @@ impl Scheme {
     }
 
     /// Whether there is a correction; flux reconstruction of order 0 is discontinuous Galerkin.
-    fn corrected(&self) -> bool {
+    pub(crate) fn corrected(&self) -> bool {
         self.correction != Correction::Dg && self.order > 0
     }
 }
@@ -237,6 +237,7 @@ pub(crate) fn resolve(
                 Cubature::Degree((2 * p + 1).max(curved_face_degree(p, needs)))
             }
         }
+        Some(nodes @ Cubature::Nodes(_)) => nodes,
         Some(Cubature::Degree(degree)) => Cubature::Degree(degree.max(curved_face_degree(p, needs))),
         None => Cubature::Degree((2 * p + 1).max(curved_face_degree(p, needs))),
     };
@@ -263,7 +264,7 @@ fn check_reconstruction(scheme: &Scheme, needs: &[Need]) -> Result<(), OpsError>
     if !matches!(scheme.representation, Representation::Nodal(_)) {
         return refuse("flux reconstruction needs a nodal basis");
     }
-    if scheme.volume != Some(Cubature::Collocated) {
+    if !matches!(scheme.volume, Some(Cubature::Collocated | Cubature::Nodes(_))) {
         return refuse("flux reconstruction evaluates the flux at its solution points, not by a cubature");
     }
     if scheme.form != Form::Strong {
@@ -367,6 +368,7 @@ fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) ->
     };
     let (volume, rule) = match curved {
         None if collocated => (Cubature::Collocated, MetricRule::Affine),
+        None if let Some(nodes @ Cubature::Nodes(_)) = scheme.volume => (nodes, MetricRule::Affine),
         None => (Cubature::Degree(asked), MetricRule::Affine),
         Some(n)
             if collocated

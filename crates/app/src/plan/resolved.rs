@@ -175,7 +175,7 @@ fn space(tree: &mut Tree, setup: &Setup) {
             match choice {
                 Some(Cubature::Degree(degree)) => tree.default(key, number(degree as f64)),
                 Some(Cubature::Collocated) => tree.default(key, text("collocated")),
-                None => {}
+                Some(Cubature::Nodes(_)) | None => {}
             }
         }
     }

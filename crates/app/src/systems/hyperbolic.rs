@@ -84,6 +84,7 @@ impl fmt::Display for GroupDescription {
         let p = &self.part;
         let rule = |c: Cubature| match c {
             Cubature::Collocated => "collocated".to_owned(),
+            Cubature::Nodes(set) => format!("at {set} nodes"),
             Cubature::Degree(d) => format!("degree {d}"),
         };
         write!(

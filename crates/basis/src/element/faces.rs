@@ -29,7 +29,7 @@ pub(super) fn face_rule(spec: &ElementSpec, face: usize) -> Result<FaceRule, Bas
     };
     let set = match (spec.face, spec.representation) {
         (Cubature::Degree(degree), _) => return Ok(weighted(Quadrature::symmetric(shape, degree))),
-        (Cubature::Collocated, Representation::Nodal(set)) => set,
+        (Cubature::Collocated, Representation::Nodal(set)) | (Cubature::Nodes(set), _) => set,
         (Cubature::Collocated, Representation::Modal | Representation::Taylor) => {
             return Err(BasisError::NotCollocated { shape: spec.shape });
         }

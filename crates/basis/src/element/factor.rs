@@ -7,6 +7,7 @@
 
 use super::reference_taylor::ReferenceTaylor;
 use super::spec::{Cubature, Representation};
+use crate::nodes::nodes;
 use crate::{
     BasisError, Correction, LagrangeBasis, Matrix, NodeSet, OrthonormalBasis, Polynomials, Quadrature, Shape,
 };
@@ -178,8 +179,30 @@ impl Factor {
             {
                 Ok(Self::collocated(basis, set, correction))
             }
-            (Cubature::Collocated, ..) => Err(BasisError::NotCollocated { shape }),
+            (Cubature::Nodes(set), _, Functions::Nodal(basis)) if shape != Shape::Pyramid => {
+                Self::interpolated(basis, set)
+            }
+            (Cubature::Collocated | Cubature::Nodes(_), ..) => Err(BasisError::NotCollocated { shape }),
         }
+    }
+
+    /// The operators of a collocated element with the nodes of `set`, for nodal values elsewhere.
+    fn interpolated(basis: LagrangeBasis, set: NodeSet) -> Result<Self, BasisError> {
+        let (n, shape, order) = (basis.len(), basis.shape(), basis.order());
+        let functions = Functions::Nodal(basis);
+        let (mass, mass_inverse) = (functions.mass(), functions.mass_inverse());
+        let points = nodes(shape, order, set)?;
+        let interp = functions.eval(&points);
+        let mass_project = interp.inverse()?;
+        let weights = mass_project.transpose().mul(&mass).mul_vec(&vec![1.0; n]);
+        let rule = Quadrature { shape, points, weights, degree: order };
+        let derivative: Vec<Matrix> = gradient(&functions, &rule);
+        let fluxes = mass.mul(&mass_project);
+        let project = derivative
+            .iter()
+            .map(|d| functions.tested(&mass_inverse, &mass_project.mul(d).transpose()).mul(&fluxes))
+            .collect();
+        Ok(Self { functions, rule, interp, derivative, project, mass_project, mass, mass_inverse })
     }
 
     /// Exact mass matrix; fluxes projected by the rule.

@@ -19,6 +19,9 @@ pub enum Representation {
 pub enum Cubature {
     /// At the nodes (volume), or at the nodes of the same family on the face's own shape (faces).
     Collocated,
+    /// At the nodes of another family: the operators are those of a collocated element of that family, for
+    /// values at the nodes of this one.
+    Nodes(NodeSet),
     /// At the points of a rule exact to this degree.
     Degree(usize),
 }

@@ -68,7 +68,7 @@ impl TensorFactors {
                 let project = line.mass_inverse.mul(&interp.transpose().scale_cols(&rule.weights));
                 (rule, interp, project)
             }
-            Cubature::Collocated => {
+            Cubature::Collocated | Cubature::Nodes(_) => {
                 // The faces have the nodes, with the diagonal mass matrix of the family or the exact one.
                 let n = line.functions.len();
                 let (rule, mass) = match diagonal {

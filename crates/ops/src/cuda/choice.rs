@@ -1,12 +1,13 @@
 //! Which kernels a device would run: the rule that chooses, asked without a device.
 
 use crate::boundary::BoundaryBinding;
-use crate::cuda::discretization::{CudaDiscretization, law_text, on_device};
+use crate::cuda::discretization::{CudaDiscretization, law_text};
 use crate::cuda::part_texts::kernel_texts;
+use crate::cuda::scheme::on_device;
 use crate::discretization::Discretization;
 use crate::equation::Equation;
 use crate::error::OpsError;
-use crate::group::{Lanes, shapes_of};
+use crate::group::Lanes;
 use crate::scheme::Scheme;
 use crate::simd::PackScalar;
 use dgsuite_basis::Shape;
@@ -42,7 +43,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         boundaries: Vec<BoundaryBinding<T>>,
         host: Arc<Host>,
     ) -> Result<Vec<ChosenKernels>, OpsError> {
-        let scheme = &on_device(scheme, &shapes_of(&mesh));
+        let scheme = &on_device(scheme, &mesh, None);
         let d =
             Discretization::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Device, None)?;
         of_groups(&d)

@@ -16,7 +16,6 @@ use crate::cuda::device_group::{DeviceGroup, StageVectors};
 use crate::cuda::diffusive_boundary::{DiffusiveBoundary, diffusive_text};
 use crate::cuda::exchange::{Copies, Exchange, exchanges};
 use crate::cuda::faces::TraceSource;
-use crate::cuda::fast::wants_nodes;
 use crate::cuda::halo::{DeviceHalo, FLUXES, TRACES, launch_parts};
 use crate::cuda::kernel_text::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
 use crate::cuda::limiter::DeviceLimiter;
@@ -25,17 +24,17 @@ use crate::cuda::norm::{SquareSum, norm_text};
 use crate::cuda::part_texts::kernel_texts;
 use crate::cuda::published::Shared;
 use crate::cuda::reaction::{DeviceReactions, reaction_texts};
+use crate::cuda::scheme::on_device;
 use crate::cuda::small::gathered;
 use crate::cuda::source_term::{DeviceSource, source_term_texts};
 use crate::discretization::Discretization;
 use crate::equation::Equation;
 use crate::error::OpsError;
-use crate::group::{Lanes, shapes_of};
+use crate::group::Lanes;
 use crate::ranks::Ranks;
 use crate::residual::StageWeights;
 use crate::scheme::Scheme;
 use crate::simd::PackScalar;
-use dgsuite_basis::{NodeSet, Representation, Shape};
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Event, Function, LaunchConfig, Source};
 use dgsuite_gpu::{GpuError, Host};
 use dgsuite_mesh::Mesh;
@@ -140,11 +139,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         cuda: &Cuda,
         ranks: Option<Arc<Ranks>>,
     ) -> Result<Self, OpsError> {
-        let shapes = match &ranks {
-            Some(ranks) => ranks.needs.iter().map(|need| need.shape).collect(),
-            None => shapes_of(&mesh),
-        };
-        let scheme = &on_device(scheme, &shapes);
+        let scheme = &on_device(scheme, &mesh, ranks.as_ref().map(|ranks| ranks.needs.as_slice()));
         let description =
             Discretization::laid_out(mesh, scheme, equation, boundaries, host, Lanes::Device, ranks)?;
         let law = law_text(&description)?;
@@ -605,7 +600,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         boundaries: Vec<BoundaryBinding<T>>,
         host: Arc<Host>,
     ) -> Result<Vec<Source>, OpsError> {
-        let scheme = &on_device(scheme, &shapes_of(&mesh));
+        let scheme = &on_device(scheme, &mesh, None);
         let d =
             Discretization::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Device, None)?;
         let law = law_text(&d)?;
@@ -646,19 +641,4 @@ pub(super) fn law_text<T: PackScalar>(d: &Discretization<T>) -> Result<LawText, 
     law = law.with_source(d.source.is_some() || d.reactions.is_some());
     law.boundaries = !d.boundaries.is_empty();
     Ok(law)
-}
-
-/// The scheme with the basis for devices: nodal values instead of modes if there are simplices with fast
-/// kernels, for which the nodes on a face then suffice for a neighbour's trace. The space, and thus the
-/// method, is the same on every shape; pyramids keep their modes.
-pub(super) fn on_device(scheme: &Scheme, shapes: &[Shape]) -> Scheme {
-    let wants = |shape: &Shape| wants_nodes(*shape, scheme.order);
-    let some = shapes.iter().any(wants);
-    // Spaces of total degree have no nodes on tensor shapes.
-    let nodes = some && (scheme.polynomials.is_none() || shapes.iter().all(wants));
-    if nodes && scheme.representation == Representation::Modal {
-        Scheme { representation: Representation::Nodal(NodeSet::GaussLobatto), ..*scheme }
-    } else {
-        *scheme
-    }
 }

@@ -6,7 +6,8 @@
 //! where it is, is an entry of `A` in the next product; `fragments.cuh` has the same functions.
 
 use crate::cuda::quadratic;
-use dgsuite_basis::{BasisError, ElementSpec, Matrix, NodeSet, ReferenceElement};
+use dgsuite_basis::nodes::nodes;
+use dgsuite_basis::{BasisError, ElementSpec, Matrix, NodeSet, ReferenceElement, Shape};
 
 /// Number of lanes of a warp, and of entries of a fragment of an operator.
 pub(super) const LANES: usize = 32;
@@ -140,13 +141,22 @@ pub(super) fn pairs(n: usize, m: usize) -> impl Iterator<Item = (usize, usize)> 
 }
 
 /// The element's nodes on each face, in the order of a collocated element with the same nodes; `None` if a
-/// face has no nodes.
+/// face has no nodes. Gauss–Legendre nodes of simplices are those of warp & blend where there are no others.
 pub(crate) fn face_nodes(
     reference: &ReferenceElement,
     set: NodeSet,
 ) -> Result<Option<Vec<Vec<usize>>>, BasisError> {
-    let spec = ElementSpec::collocated(reference.spec.shape, reference.spec.order, set);
-    Ok(ReferenceElement::new(&spec)?.face_nodes)
+    let ElementSpec { shape, order, .. } = reference.spec;
+    let simplex = matches!(shape, Shape::Triangle | Shape::Tetrahedron);
+    let set = match set {
+        NodeSet::GaussLegendre
+            if simplex && reference.nodes == Some(nodes(shape, order, NodeSet::WarpBlend)?) =>
+        {
+            NodeSet::WarpBlend
+        }
+        set => set,
+    };
+    Ok(ReferenceElement::new(&ElementSpec::collocated(shape, order, set))?.face_nodes)
 }
 
 /// The matrix from the nodes of a face to its points; `None` if faces differ or depend on other nodes.

@@ -7,13 +7,14 @@
 //! limited before that, by two kernels for each part.
 
 use crate::boundary::BoundaryBinding;
-use crate::cuda::discretization::{CudaDiscretization, on_device};
+use crate::cuda::discretization::CudaDiscretization;
 use crate::cuda::limiter_suspects::SuspectsText;
 use crate::cuda::limiter_text::{LimiterText, PassText, Preamble};
+use crate::cuda::scheme::on_device;
 use crate::discretization::Discretization;
 use crate::equation::Equation;
 use crate::error::OpsError;
-use crate::group::{Group, Lanes, shapes_of};
+use crate::group::{Group, Lanes};
 use crate::halo::Border;
 use crate::limiter::{
     ABROAD_GROUP, BoundKernels, Bounds, EXTERIOR_GROUP, Limited, Limiter, Limiting, NOTHING, Neighbourhood,
@@ -641,7 +642,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         host: Arc<Host>,
         law: Box<dyn BoundKernels<T>>,
     ) -> Result<Vec<Source>, OpsError> {
-        let scheme = &on_device(scheme, &shapes_of(&mesh));
+        let scheme = &on_device(scheme, &mesh, None);
         let mut d =
             Discretization::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Device, None)?;
         d.limit_by(Limiting::default(), law)?;

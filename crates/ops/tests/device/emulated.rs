@@ -148,6 +148,11 @@ fn cases() -> Vec<Case> {
         (triangle, "nodal", 5),
         (triangle, "Taylor", 2),
         (tetrahedron, "nodal", 4),
+        // Fluxes at nodes inside, values at nodes on the faces.
+        (triangle, "FR Gauss", 2),
+        (triangle, "FR Gauss", 3),
+        (triangle, "FR Gauss", 4),
+        (tetrahedron, "FR Gauss", 1),
     ] {
         cases.push(("row", row(cells.dim(), 9), cells, scheme, p));
     }
@@ -165,7 +170,7 @@ const MARCHES: [(&str, usize, usize); 2] =
     [("row of 9 Of(Triangle), nodal p = 2", 2, 1), ("row of 9 Of(Quadrilateral), collocated p = 2", 3, 4)];
 /// Cases that are also tested with diffusion, by the beginning of their descriptions. They cover the passes
 /// of all parts, fast and universal, affine and curved; faces between groups occur once.
-const VISCOUS: [&str; 21] = [
+const VISCOUS: [&str; 22] = [
     "curved of 6 Mixed2, nodal p = 1",
     "curved of 9 Of(Quadrilateral), collocated p = 3",
     "periodic of 8 Of(Hexahedron), collocated p = 3",
@@ -179,6 +184,7 @@ const VISCOUS: [&str; 21] = [
     "periodic of 8 Of(Hexahedron), over-integrated p = 1",
     "row of 9 Of(Triangle), nodal p = 3",
     "row of 9 Of(Triangle), collocated p = 2",
+    "row of 9 Of(Triangle), FR Gauss p = 4",
     "row of 9 Of(Tetrahedron), nodal p = 2",
     "row of 9 Of(Tetrahedron), modal p = 3",
     "curved of 8 Of(Triangle), nodal p = 2",

@@ -108,7 +108,7 @@ where
         cuda,
     )
     .expect("a discretisation");
-    let scheme = Scheme { representation: device.description().representation(), ..*scheme };
+    let scheme = *device.description().scheme();
     let mut host = Discretization::<T>::new(Arc::clone(mesh), &scheme, equation(), bound(), machine)
         .expect("a discretisation");
     let zeros = vec![T::from_f64(0.0); host.len()];

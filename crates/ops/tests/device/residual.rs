@@ -84,7 +84,6 @@ where
 /// the `n` terms of the entry.
 fn rounding<T>(
     mesh: &Arc<dgsuite_mesh::Mesh>,
-    scheme: &Scheme,
     device: &mut CudaDiscretization<T>,
     v: &DeviceBuffer<T>,
     data: Option<&Arc<dyn Exact>>,
@@ -94,7 +93,7 @@ where
     Pointwise<Euler, Rusanov, 2, 4>: PointKernels<T>,
     Pointwise<Euler, Rusanov, 3, 5>: PointKernels<T>,
 {
-    let scheme = Scheme { representation: device.description().representation(), ..*scheme };
+    let scheme = *device.description().scheme();
     let mut host = euler::<T>(mesh, &scheme, data, 2);
     let mut rate =
         DeviceBuffer::from_slice(device.cuda(), "a test", &v.to_vec().expect("a copy")).expect("memory");
@@ -137,7 +136,7 @@ where
     let host = euler::<T>(mesh, scheme, data, 2);
     let device = euler_on::<T>(cuda, mesh, scheme, data);
     compare_twins(cuda, host, device, exact.as_ref(), what, |device, u| {
-        let size = rounding(mesh, scheme, device, u, data);
+        let size = rounding(mesh, device, u, data);
         println!("{what}: at most {size:.2} of the rounding allowed");
         assert!(size <= 1.0, "{what}: {size} times the rounding of a residual");
     });
