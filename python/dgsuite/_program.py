@@ -94,5 +94,5 @@ def _run(file, overrides, output, device, restart, ci, quiet, check):
 def _message(lines):
     """The error at the end of what was printed."""
     text = list(lines)
-    starts = [i for i, line in enumerate(text) if line.startswith(("error:", "check FAILED"))]
+    starts = [i for i, line in enumerate(text) if line.startswith(("error:", "error[", "check FAILED"))]
     return "".join(text[starts[0]:] if starts else text[-10:])

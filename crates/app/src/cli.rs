@@ -5,6 +5,7 @@
 
 mod bench;
 mod devices;
+mod explain;
 mod export;
 mod init;
 mod mesh_cells;
@@ -28,6 +29,7 @@ use dgsuite_gpu::comm::CommError;
 
 use self::ranks::Team;
 use crate::bench::BenchError;
+use crate::code::{Code, UnknownCode};
 use crate::job::Job;
 use crate::pipeline::keys;
 use crate::pipeline::overrides::Override;
@@ -84,6 +86,9 @@ enum Command {
     /// Print the keys of the pipeline file with their types and defaults
     #[command(after_help = KEYS_HELP)]
     Keys(KeysArgs),
+    /// Explain the code of an error, such as unknown-key, or list all codes
+    #[command(after_help = explain::HELP)]
+    Explain(explain::ExplainArgs),
     /// Print the JSON schema of pipeline files, for editors
     #[command(after_help = SCHEMA_HELP)]
     Schema,
@@ -215,12 +220,21 @@ pub fn main(cli: Cli) -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             if !ranks::is_elsewhere(&error) {
-                let _ = writeln!(io::stderr(), "error: {}", printable(&error.to_string()));
+                let _ = writeln!(io::stderr(), "{}", told(&error));
             }
             exit_code_of(&error)
         }
     };
     ExitCode::from(code)
+}
+
+/// The message of an error: its code, if it has one, and how to read more about it.
+fn told(error: &anyhow::Error) -> String {
+    let text = printable(&error.to_string());
+    match &Code::of(error)[..] {
+        [] => format!("error: {text}"),
+        codes => format!("error[{}]: {text}\n{}", codes[0], Code::more_about(codes)),
+    }
 }
 
 /// Returns 2 for mistakes in the input and 1 for all other errors.
@@ -238,6 +252,7 @@ fn exit_code_of(error: &anyhow::Error) -> u8 {
         || error.is::<crate::export::ExportError>()
         || error.is::<crate::report::html::HtmlError>()
         || error.is::<keys::KeysError>()
+        || error.is::<UnknownCode>()
         || matches!(error.downcast_ref(), Some(StudyError::Input(_)))
         || matches!(writer_error(error), Some(WriterError::InUse { .. } | WriterError::Linked { .. }));
     if input { 2 } else { 1 }
@@ -282,6 +297,10 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Keys(args) => {
             let text = if args.markdown { keys::markdown() } else { keys::text(args.path.as_deref())? };
             print(&text)?;
+            Ok(0)
+        }
+        Command::Explain(args) => {
+            print(&explain::text(&args)?)?;
             Ok(0)
         }
         Command::Schema => {

@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | file as written | [`pipeline::Document`], [`pipeline::Pipeline`] | a tree of values with their places in the file; typed sections |
 //! | mistake in the input | [`pipeline::problem::InputError`] | the mistake, its place (file, line, column, key), and a hint |
+//! | kind of an error | [`code::Code`] | its word in `error[…]`, and its page |
 //! | checked file | [`plan::Plan`] | mesh read, names resolved, defaults filled in, everything checked |
 //! | run | [`run::Prepared`], [`run::Report`] | time loop, outputs, monitors, checks, summary |
 //! | elliptic problem | [`plan::elliptic::EllipticPlan`], [`run::elliptic::PreparedElliptic`] | a linear system instead of a time loop |
@@ -49,6 +50,7 @@
 pub mod bench;
 pub mod checkpoint;
 pub mod cli;
+pub mod code;
 pub mod draw;
 pub mod export;
 pub mod job;

@@ -37,6 +37,7 @@ use self::monitors::LastValues;
 use self::outputs::Outputs;
 use self::summary::Facts;
 pub use self::summary::Status;
+use crate::code::Code;
 use crate::pipeline::Document;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::unsolved;
@@ -217,7 +218,7 @@ impl Prepared {
         });
         // Files that could not be written are reported at the end.
         if let (Err(error), false) = (&outcome, explained || matches!(outcome, Err(RunError::Writer(_)))) {
-            log.warn(&format!("error: {error}"));
+            log.warn(&format!("error[{}]: {error}", Code::from(error)));
         }
         let facts = Facts {
             plan,
@@ -287,10 +288,13 @@ impl Prepared {
             log.warn(&format!("stopped at {at}step {}{go_on}", end.step));
         }
         if let Err(RunError::Writer(cause)) = outcome {
-            log.warn(&format!("error: {cause}"));
+            log.warn(&format!("error[{}]: {cause}", Code::from(cause)));
             if cause.is_storage_full() {
                 log.warn("hint: the disk is full; free space and continue with --restart latest");
             }
+        }
+        if let Err(error) = outcome {
+            log.warn(&Code::more_about(&[error.into()]));
         }
         Report { status, summary: Value::Object(summary.clone()), failure, checks }
     }
@@ -324,7 +328,7 @@ fn explain(
     if let RunError::Writer(_) = error {
         return;
     }
-    log.warn(&format!("error: {error}"));
+    log.warn(&format!("error[{}]: {error}", Code::from(error)));
     let unsolved = match error {
         RunError::System(SystemError::Solve { system, cause }) => Some((*system, cause)),
         _ => None,

@@ -12,6 +12,7 @@ use dgsuite_ops::agree;
 use serde_json::{Map, Value, json};
 
 pub use self::table::{Label, Row, Table};
+use crate::code::Code;
 use crate::job::{Job, Outline, one_rank};
 use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::expression::Constants;
@@ -186,7 +187,7 @@ impl Study {
         directory.write_pipeline(&self.resolved)?;
         log.note(&self.describe());
         let mut table = Table::new(&self.spec);
-        let mut failure = None;
+        let (mut failure, mut code) = (None, None);
         let mut before: Option<&Case> = None;
         let mut setup = None;
         for case in &self.cases {
@@ -221,6 +222,7 @@ impl Study {
             if ends != [0] {
                 let reason = reason.unwrap_or_default();
                 failure = Some((report.status, format!("{words}: {reason}")));
+                code = report.summary.pointer("/failure/code").and_then(Value::as_str).map(str::to_owned);
                 break;
             }
             table.push(Row::new(case.label.clone(), case.order, (job.mesh(), job.refine()), &report.summary));
@@ -231,7 +233,7 @@ impl Study {
         }
         let text = table.to_string();
         log.result(&text);
-        let report = self.conclude(&table, failure, log);
+        let report = self.conclude(&table, failure, code.as_deref(), log);
         table.chart().write(&directory.convergence())?;
         directory.write_summary(&report.summary)?;
         if let Some(setup) = setup.filter(|_| writes) {
@@ -269,7 +271,13 @@ impl Study {
         summary
     }
 
-    fn conclude(&self, table: &Table, failure: Option<(Status, String)>, log: &mut Log) -> Report {
+    fn conclude(
+        &self,
+        table: &Table,
+        failure: Option<(Status, String)>,
+        code: Option<&str>,
+        log: &mut Log,
+    ) -> Report {
         let mut status = failure.as_ref().map_or(Status::Ok, |(status, _)| *status);
         let mut summary = self.facts(table);
         let checks = if status == Status::Ok { self.measure(table, &summary) } else { Vec::new() };
@@ -282,9 +290,15 @@ impl Study {
         summary.insert("checks".into(), checks.iter().map(CheckResult::to_json).collect());
         summary.insert("status".into(), json!(status.word()));
         if let Some((_, reason)) = &failure {
-            let kind = if status == Status::Stopped { "" } else { "error: " };
+            let code = code.and_then(|word| Code::of_word(word).ok());
+            let kind = match code {
+                _ if status == Status::Stopped => String::new(),
+                Some(code) => format!("error[{code}]: "),
+                None => "error: ".to_owned(),
+            };
             log.warn(&format!("{kind}{reason}"));
-            summary.insert("failure".into(), json!({ "message": reason }));
+            code.iter().for_each(|code| log.warn(&Code::more_about(&[*code])));
+            summary.insert("failure".into(), json!({ "code": code.map(Code::word), "message": reason }));
         }
         log.result(&format!("results in {}", self.directory.display()));
         Report { status, summary: Value::Object(summary), failure: failure.map(|(_, reason)| reason), checks }

@@ -1,4 +1,4 @@
-//! The pages of the book about keys and commands agree with this program.
+//! The pages of the book about keys, codes and commands agree with this program.
 
 #![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::{Command, CommandFactory};
 use dgsuite::cli::Cli;
+use dgsuite::code;
 use dgsuite::pipeline::keys;
 
 fn page(name: &str) -> String {
@@ -18,6 +19,12 @@ fn the_page_of_keys_is_that_of_the_table() {
     let differing = page.lines().zip(table.lines()).find(|(old, new)| old != new);
     let renew = "cargo run --release -p dgsuite -- keys --markdown > docs/src/keys.md";
     assert!(page == table, "docs/src/keys.md is out of date; renew it by\n  {renew}\n{differing:?}");
+}
+
+#[test]
+fn the_page_of_codes_is_that_of_the_program() {
+    let renew = "cargo run --release -p dgsuite -- explain --markdown > docs/src/codes.md";
+    assert!(page("codes.md") == code::markdown(), "docs/src/codes.md is out of date; renew it by\n  {renew}");
 }
 
 /// The commands and options, from this command down, that the page does not mention.

@@ -7,6 +7,7 @@
 //! | `yaml check` | `dgsuite check` accepts the file |
 //! | `yaml run` | `dgsuite run` runs it, with its checks |
 //! | `yaml part` | every key exists |
+//! | `yaml refused`, `yaml mended` | those of error codes, which the unit tests of `code` check |
 //! | `sh run` | bash runs it without an error, with `dgsuite` on the path and the repository in `$DGSUITE` |
 //! | `sh` | it is not tested |
 //!
@@ -117,7 +118,15 @@ fn assert_none(wrong: &[String]) {
 
 #[test]
 fn every_block_says_what_holds_of_it() {
-    let known = [&["yaml", "check"][..], &["yaml", "run"], &["yaml", "part"], &["sh", "run"], &["sh"]];
+    let known = [
+        &["yaml", "check"][..],
+        &["yaml", "run"],
+        &["yaml", "refused"],
+        &["yaml", "mended"],
+        &["yaml", "part"],
+        &["sh", "run"],
+        &["sh"],
+    ];
     let wrong = blocks().into_iter().filter(|block| !known.iter().any(|words| block.words == *words));
     let wrong: Vec<String> =
         wrong.map(|block| format!("{}: `{}`", block.place, block.words.join(" "))).collect();

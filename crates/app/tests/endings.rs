@@ -56,11 +56,14 @@ fn what_could_not_be_written_is_the_last_that_is_said() {
         Command::new("sh").args(["-c", &script, program]).current_dir(case.path("")).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let stderr = String::from_utf8(output.stderr).unwrap();
-    let last = |text: &str| text.trim_end().lines().last().unwrap_or_default().to_owned();
-    assert!(last(&stderr).starts_with("error: cannot write"), "{stderr}");
+    let more = "`dgsuite explain results` tells more";
+    let last = |text: &str| {
+        text.trim_end().strip_suffix(more).unwrap().trim_end().lines().last().unwrap_or_default().to_owned()
+    };
+    assert!(last(&stderr).starts_with("error[results]: cannot write"), "{stderr}");
     let log = fs::read_to_string(case.path("out/case/log.txt")).unwrap();
-    assert!(last(&log).starts_with("error: cannot write"), "{log}");
-    assert_eq!(stderr.matches("error: ").count(), 1, "{stderr}");
+    assert!(last(&log).starts_with("error[results]: cannot write"), "{log}");
+    assert_eq!(stderr.matches("error[").count(), 1, "{stderr}");
 }
 
 #[test]

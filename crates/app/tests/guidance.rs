@@ -394,11 +394,13 @@ output: { fields: { every: -1 } }
         "`trii` is not a value of `mesh.generate.shape`",
         "`dirichlett` is not a value of `boundaries.xmin.type`",
         "`output.fields.every` is -1",
-        "8 mistakes in the file",
+        "error[unknown-key]: unknown key `titel`",
+        "\n\nerror[unknown-value]: `eulr`",
+        "8 mistakes in the file\n`dgsuite explain CODE` tells more; the codes are unknown-key, unknown-value, ",
     ] {
         assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
     }
-    assert_eq!(outcome.stderr.matches("error: ").count(), 8, "{}", outcome.stderr);
+    assert_eq!(outcome.stderr.matches("error[").count(), 8, "{}", outcome.stderr);
     // A key that is missing because of its misspelling is not missing as well.
     let case = with(STREAM, "order: 1", "oder: 1");
     let case = Case::new(

@@ -292,7 +292,9 @@ fn mistakes_and_failures_are_told_once() {
     let Some(output) = on_ranks(&wrong, 2, &[]) else { return };
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
-        !output.status.success() && text.matches("error:").count() == 1 && text.contains("space.order"),
+        !output.status.success()
+            && text.matches("error[wrong-type]:").count() == 1
+            && text.contains("space.order"),
         "{text}"
     );
     let unstable = Case::new(&FLOW.replace("time: { steps: 12 }", "time: { dt: 0.5, steps: 12 }"));

@@ -296,7 +296,14 @@ fn a_run_that_blows_up_says_where_and_keeps_its_last_checkpoint() {
     let case = Case::new(&format!("{yaml}output: {{ checkpoint: {{ every_steps: 1, keep: 1 }} }}\n"));
     let outcome = case.dgsuite(&["run", "case.yaml", "--set", "time.dt=0.12", "--set", "time.end=100"]);
     assert_eq!(outcome.code, 1, "{}{}", outcome.stdout, outcome.stderr);
-    for part in ["error: at time", "step", "element", "near (", "failed.vtu", "hint: try a smaller time.dt"] {
+    for part in [
+        "error[not-finite]: at time",
+        "step",
+        "element",
+        "near (",
+        "failed.vtu",
+        "hint: try a smaller time.dt",
+    ] {
         assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
     }
     let summary = case.summary("out/case");
@@ -305,7 +312,7 @@ fn a_run_that_blows_up_says_where_and_keeps_its_last_checkpoint() {
     let place = summary["failure"]["coordinates"].as_array().unwrap();
     let inside = |i: usize, high: f64| (0.0..=high).contains(&place[i].as_f64().unwrap());
     assert!(inside(0, 2.0) && inside(1, 1.0), "{place:?}");
-    assert!(summary["failure"]["state"].is_object());
+    assert!(summary["failure"]["state"].is_object() && summary["failure"]["code"] == "not-finite");
     assert!(case.path("out/case/fields/failed.vtu").exists());
     assert!(case.path("out/case/checkpoints/latest").exists());
     // The checkpoint is good: a run with smaller steps continues from it.

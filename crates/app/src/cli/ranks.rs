@@ -9,6 +9,7 @@ use dgsuite_gpu::comm::{self, ChildRank, CommError, Communicator};
 use dgsuite_ops::{OpsError, agree};
 
 use super::signals;
+use crate::code::Code;
 use crate::pipeline::problem::InputError;
 use crate::plan::Choices;
 use crate::systems::ROOT;
@@ -92,7 +93,8 @@ impl Team {
             Err(error) if error.is::<InputError>() || is_elsewhere(&error) => Err(error),
             Err(error) => {
                 let text = error.to_string();
-                let _ = writeln!(io::stderr(), "rank {}: error: {text}", comm.rank());
+                let code = Code::of(&error).first().map_or_else(String::new, |code| format!("[{code}]"));
+                let _ = writeln!(io::stderr(), "rank {}: error{code}: {text}", comm.rank());
                 comm.abort(&text);
                 Err(error)
             }

@@ -595,7 +595,7 @@ impl fmt::Display for InputError {
             write!(f, "\nhint: {hint}")?;
         }
         for other in &self.more {
-            write!(f, "\n\nerror: {other}")?;
+            write!(f, "\n\nerror[{}]: {other}", other.problem.code())?;
         }
         if !self.more.is_empty() {
             write!(f, "\n\n{} mistakes in the file", 1 + self.more.len())?;

@@ -16,6 +16,7 @@ use super::directory::Directory;
 use super::log::Log;
 use super::not_finite::NotFinite;
 use super::{Report, Status};
+use crate::code::Code;
 use crate::pipeline::Document;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::Choices;
@@ -144,10 +145,12 @@ impl PreparedElliptic {
         let mut summary = summary::facts(plan, &self.solver, solved, self.setup_s, output_s);
         let mut status = failure.map_or(Status::Ok, |failure| failure.status);
         let mut message = failure.map(|failure| failure.message.clone());
+        let mut code = failure.and_then(|failure| failure.code);
+        let kind = |code: Option<Code>| code.map_or_else(String::new, |code| format!("[{code}]"));
         match (failure, unwritten) {
             (Some(failure), _) if status == Status::Stopped => log.warn(&failure.message),
             (Some(failure), _) => {
-                log.warn(&format!("error: {}\nhint: {}", failure.message, failure.hint));
+                log.warn(&format!("error{}: {}\nhint: {}", kind(code), failure.message, failure.hint));
                 log.warn(&format!(
                     "the last iterate is in fields/failed.vtu, residuals in monitors/residual.csv of {}",
                     plan.directory.display()
@@ -156,11 +159,12 @@ impl PreparedElliptic {
             (None, Some(error)) => {
                 status = Status::Failed;
                 message = Some(error.to_string());
+                code = Some(error.into());
             }
             (None, None) => {}
         }
         if let Some(message) = message.as_ref().filter(|_| status != Status::Stopped) {
-            summary.insert("failure".into(), json!({ "message": message }));
+            summary.insert("failure".into(), json!({ "code": code.map(Code::word), "message": message }));
         }
         let mut table = None;
         if let Some(exact) = plan.exact.as_ref().filter(|_| status != Status::Diverged) {
@@ -194,8 +198,9 @@ impl PreparedElliptic {
         summary.insert("status".into(), json!(status.word()));
         // Files that could not be written are reported last.
         if let (None, Some(error)) = (failure, unwritten) {
-            log.warn(&format!("error: {error}"));
+            log.warn(&format!("error{}: {error}", kind(code)));
         }
+        code.iter().for_each(|code| log.warn(&Code::more_about(&[*code])));
         Report { status, summary: Value::Object(summary), failure: message, checks }
     }
 

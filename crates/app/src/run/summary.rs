@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::RunError;
 use super::march::Tally;
 use super::monitors::{LastValues, norm_of};
+use crate::code::Code;
 use crate::pipeline::monitors::Norm;
 use crate::plan::Plan;
 use crate::plan::print::elements_by_shape;
@@ -219,9 +220,9 @@ pub fn norms(norms: &Norms) -> Value {
 
 /// Returns the cause of a failed run, for the summary.
 pub fn failure(error: &RunError) -> Value {
-    match error {
+    let mut failure = json!({ "code": Code::from(error).word(), "message": error.to_string() });
+    let more = match error {
         RunError::System(SystemError::NotFinite { time, step, element, coordinates, what, state }) => json!({
-            "message": error.to_string(),
             "time": time,
             "step": step,
             "element": element,
@@ -230,14 +231,16 @@ pub fn failure(error: &RunError) -> Value {
             // JSON cannot represent numbers that are not finite.
             "state": state.iter().map(|(name, x)| (name.clone(), json!(x.to_string()))).collect::<Map<_, _>>(),
         }),
-        RunError::TooFast { time, step, element, at, .. } => json!({
-            "message": error.to_string(), "time": time, "step": step, "element": element, "coordinates": at,
-        }),
-        RunError::System(SystemError::Solve { cause, .. }) => {
-            json!({ "message": error.to_string(), "residuals": cause.history() })
+        RunError::TooFast { time, step, element, at, .. } => {
+            json!({ "time": time, "step": step, "element": element, "coordinates": at })
         }
-        _ => json!({ "message": error.to_string() }),
+        RunError::System(SystemError::Solve { cause, .. }) => json!({ "residuals": cause.history() }),
+        _ => json!({}),
+    };
+    if let (Value::Object(failure), Value::Object(more)) = (&mut failure, more) {
+        failure.extend(more);
     }
+    failure
 }
 
 /// Returns the number at a path of the summary, such as `error.l2.rho`. Keys may contain dots

@@ -3,6 +3,7 @@
 use dgsuite_amg::SolveError;
 use dgsuite_gpu::GpuError;
 
+use crate::code::Code;
 use crate::plan::elliptic::EllipticPlan;
 use crate::run::Status;
 use crate::systems::elliptic::{BadDatum, Orders, Preconditioning, SmootherKind, Solved};
@@ -12,6 +13,8 @@ use crate::systems::elliptic::{BadDatum, Orders, Preconditioning, SmootherKind, 
 pub struct Failure {
     /// The status of the run.
     pub status: Status,
+    /// The kind of the error; `None` for a solve that was stopped.
+    pub code: Option<Code>,
     /// The error.
     pub message: String,
     /// What to do about it.
@@ -93,7 +96,7 @@ impl Failure {
                 (Status::Diverged, hint.to_owned())
             }
         };
-        Self { status, message: error.to_string(), hint }
+        Self { status, code: Some(error.into()), message: error.to_string(), hint }
     }
 
     /// Describes a right-hand side or boundary datum that is not finite.
@@ -116,13 +119,13 @@ impl Failure {
                 "; where none is written, they are derived from `physics.exact` and its derivatives",
             );
         }
-        Self { status: Status::Diverged, message, hint }
+        Self { status: Status::Diverged, code: Some(Code::NotFinite), message, hint }
     }
 
     /// Describes a failure of the device.
     pub fn of_device(error: &GpuError) -> Self {
         let hint = "`device: cpu` solves the same problem without it".to_owned();
-        Self { status: Status::Failed, message: error.to_string(), hint }
+        Self { status: Status::Failed, code: Some(Code::Device), message: error.to_string(), hint }
     }
 
     /// Describes a solve that was stopped from outside.
@@ -132,6 +135,6 @@ impl Failure {
             solved.iterations(),
             solved.reduction()
         );
-        Self { status: Status::Stopped, message, hint: String::new() }
+        Self { status: Status::Stopped, code: None, message, hint: String::new() }
     }
 }
