@@ -13,6 +13,7 @@ pub mod incompressible;
 pub mod keys;
 mod limiting;
 pub mod mesh;
+pub(crate) mod mistakes;
 pub mod monitors;
 pub mod nearest;
 pub mod node;

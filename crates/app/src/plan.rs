@@ -49,6 +49,8 @@ use self::variables::Variables;
 use crate::checkpoint::Checkpoint;
 use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::expression::Constants;
+use crate::pipeline::mistakes::{both, each};
+use crate::pipeline::monitors::MonitorKind;
 use crate::pipeline::node::Node;
 use crate::pipeline::output::{CheckpointSpec, DEFAULT_KEEP, Every, FieldSpec, FieldsSpec, Wanted};
 use crate::pipeline::physics::{FlowRateSpec, Model, SourceSpec};
@@ -210,8 +212,13 @@ impl Plan {
     /// Resolves a file.
     ///
     /// # Errors
-    /// The first mistake found.
+    /// All mistakes that are found and do not follow from each other.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
+        let file = &document.root.place.source;
+        Self::resolved(document, choices).map_err(|mistakes| mistakes.in_order(file))
+    }
+
+    fn resolved(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         let pipeline = document.pipeline()?;
         let load = Load::of_flow(&pipeline);
         let (mesh, mut warnings) = mesh::build(&pipeline.mesh, &pipeline.constants, &pipeline.base, &load)?;
@@ -229,52 +236,30 @@ impl Plan {
             periods: mesh::periods(&mesh),
         };
         let split = mesh::splits_faces(&pipeline.mesh);
-        let (boundaries, odd) =
-            boundaries::resolve(&pipeline.boundaries, &mesh, &states, &pipeline.place, split)?;
+        let boundaries = boundaries::resolve(&pipeline.boundaries, &mesh, &states, &pipeline.place, split);
+        let reference = pipeline.physics.reference.as_ref();
+        let monitors = monitors::resolve(&pipeline.monitors, &states, &mesh, reference, &pipeline.base);
+        // A misspelt name in a monitor makes the checks of its values wrong, too.
+        let monitors = monitors.and_then(|monitors| {
+            let (known_values, checks) = checks(&pipeline, &variables, initial_spec, choices)?;
+            Ok((monitors, known_values, checks))
+        });
+        let initial = initial(initial_spec, &states, &mesh).and_then(|initial| {
+            let reactions = reactions::resolve(&pipeline, &states, &initial, &mesh.points)?;
+            Ok((initial, reactions))
+        });
+        let outputs = outputs(&pipeline, &variables, &mesh, choices);
+        let parts = (&*pipeline.base, &*pipeline.stem);
+        let directory = directory::resolve(&pipeline.output, parts, &pipeline.place, choices);
+        let device = device(&pipeline.device, lacks_on_devices(&pipeline), choices.local_rank);
+        let (state, (outputs, (directory, (device, device_note)))) =
+            both(both(initial, both(boundaries, monitors)), both(outputs, both(directory, device)))?;
+        let ((initial, reactions), ((boundaries, odd), (monitors, known_values, checks))) = state;
+        let (fields, surfaces, averages) = outputs;
         warnings.extend(odd);
         let first = pipeline.boundaries.first().map_or(&pipeline.place, |spec| &spec.name.place);
         balance::check(&law, &boundaries, &mesh, first)?;
-        let initial = match initial_spec {
-            Some(spec) => {
-                let state = states.resolve(spec)?;
-                states.admissible(state.as_ref(), spec, 0.0, &mesh.points)?;
-                state
-            }
-            None => states.rest()?,
-        };
-        let reactions = reactions::resolve(&pipeline, &states, &initial, &mesh.points)?;
-        let monitors = monitors::resolve(
-            &pipeline.monitors,
-            &states,
-            &mesh,
-            pipeline.physics.reference.as_ref(),
-            &pipeline.base,
-        )?;
         let exact = exact(&monitors, initial_spec, &initial);
-        let fields = fields_plan(&pipeline, &variables, choices)?;
-        let points_only = |names: Option<&[FieldSpec]>| {
-            fields::resolve(names, &variables, &pipeline.constants, Elements::PointsOnly)
-        };
-        let surfaces = match &pipeline.output.surfaces {
-            Some(spec) => Some(SurfacesPlan {
-                boundaries: monitors::named_boundaries(&spec.boundaries, &mesh)?,
-                every: spec.every,
-                fields: points_only(spec.names.as_deref())?.into(),
-            }),
-            None => None,
-        };
-        let averages = match &pipeline.output.averages {
-            Some(spec) => Some(AveragesPlan {
-                from: spec.from,
-                every: spec.every,
-                fields: fields::averaged(spec, points_only(spec.names.as_deref())?, &variables)?,
-                deviations: spec.deviations,
-                reynolds_stresses: spec.reynolds_stresses.is_some(),
-            }),
-            None => None,
-        };
-        let parts = (&*pipeline.base, &*pipeline.stem);
-        let directory = directory::resolve(&pipeline.output, parts, &pipeline.place, choices)?;
         let mesh_digest = mesh.digest();
         let (restart, projected) = restart::read(&pipeline, choices, &directory, &law, mesh_digest)?;
         let former = restart::former(restart.as_ref(), &directory, choices)?;
@@ -290,20 +275,7 @@ impl Plan {
             }
             _ => None,
         };
-        let known_values = KnownValues::new(
-            &variables,
-            &pipeline.monitors,
-            exact.is_some(),
-            time.steady.is_some(),
-            choices.case_of_study,
-        );
-        let checks = if choices.case_of_study { Vec::new() } else { pipeline.checks.clone() };
-        for check in &checks {
-            known_values.admit(check)?;
-        }
         let correction = correction::resolve(&pipeline, &mesh)?;
-        let lacks = lacks_on_devices(&pipeline);
-        let (device, device_note) = device(&pipeline.device, lacks, choices.local_rank)?;
         let source = source(&pipeline, &states, exact.as_ref())?;
         let mut setup = setup(&pipeline, mesh, law, correction, boundaries, source, device);
         setup.reactions = reactions;
@@ -345,6 +317,59 @@ impl Plan {
         plan.times_are_possible(start, &document.root)?;
         Ok(plan)
     }
+}
+
+/// Returns the state at the start.
+fn initial(spec: Option<&StateSpec>, states: &States<'_>, mesh: &Mesh) -> Result<Arc<dyn Exact>, InputError> {
+    let Some(spec) = spec else { return states.rest() };
+    let state = states.resolve(spec)?;
+    states.admissible(state.as_ref(), spec, 0.0, &mesh.points)?;
+    Ok(state)
+}
+
+/// Returns the values that checks may name, and the checks of the run.
+fn checks(
+    pipeline: &Pipeline,
+    variables: &Variables,
+    initial: Option<&StateSpec>,
+    choices: &Choices,
+) -> Result<(KnownValues, Vec<CheckSpec>), InputError> {
+    let compared = pipeline.monitors.iter().any(|m| matches!(m.kind, MonitorKind::Error { .. }))
+        || initial.is_some_and(StateSpec::is_solution);
+    let steady = pipeline.time.steady.is_some();
+    let known = KnownValues::new(variables, &pipeline.monitors, compared, steady, choices.case_of_study);
+    let checks = if choices.case_of_study { Vec::new() } else { pipeline.checks.clone() };
+    each(checks.iter().map(|check| known.admit(check)))?;
+    Ok((known, checks))
+}
+
+/// Returns the fields of the results: everywhere, on boundaries, and means over time.
+fn outputs(
+    pipeline: &Pipeline,
+    variables: &Variables,
+    mesh: &Mesh,
+    choices: &Choices,
+) -> Result<(FieldsPlan, Option<SurfacesPlan>, Option<AveragesPlan>), InputError> {
+    let points_only = |names: Option<&[FieldSpec]>| {
+        fields::resolve(names, variables, &pipeline.constants, Elements::PointsOnly)
+    };
+    let surfaces = pipeline.output.surfaces.as_ref().map(|spec| {
+        let named = monitors::named_boundaries(&spec.boundaries, mesh);
+        let (boundaries, fields) = both(named, points_only(spec.names.as_deref()))?;
+        Ok(SurfacesPlan { boundaries, every: spec.every, fields: fields.into() })
+    });
+    let averages = pipeline.output.averages.as_ref().map(|spec| {
+        Ok(AveragesPlan {
+            from: spec.from,
+            every: spec.every,
+            fields: fields::averaged(spec, points_only(spec.names.as_deref())?, variables)?,
+            deviations: spec.deviations,
+            reynolds_stresses: spec.reynolds_stresses.is_some(),
+        })
+    });
+    let fields = fields_plan(pipeline, variables, choices);
+    let (fields, (surfaces, averages)) = both(fields, both(surfaces.transpose(), averages.transpose()))?;
+    Ok((fields, surfaces, averages))
 }
 
 /// Rejects a reference velocity that leaves the plane of the mesh.

@@ -433,3 +433,89 @@ output: { fields: { every: -1 } }
     let outcome = Case::new(poisson).dgsuite(&["check", "case.yaml"]);
     assert!(outcome.stderr.contains("2 mistakes in the file"), "{}", outcome.stderr);
 }
+
+/// Mistakes that only the mesh and the formulas show are named in one answer, too, and those in a list do not
+/// hide others.
+#[test]
+fn mistakes_of_the_plan_are_all_told() {
+    let told = |yaml: &str, parts: &[&str]| {
+        let text = message(&Case::new(yaml), &[]);
+        for part in parts {
+            assert!(text.contains(part), "`{part}` is not in:\n{text}");
+        }
+        assert!(text.contains(&format!("\n{} mistakes in the file\n", parts.len())), "{text}");
+        let places: Vec<usize> = parts.iter().filter_map(|part| text.find(part)).collect();
+        assert!(places.is_sorted(), "not in the order of the file:\n{text}");
+    };
+    let file = "\
+mesh: { generate: { shape: tri, min: [0, 0], max: [2, 1], cells: [4, 2] } }
+physics: { model: euler }
+initial: { rho: 1 + a, u: 0.5*b, v: 0, p: 1 }
+boundaries:
+  xmin: { type: dirichlet, rho: 1, u: 0.5*c, v: 0, p: -1 }
+  outlet: { type: outflow }
+  ymin: { type: slip-wall }
+  ymax: { type: dirichlet, rho: 1, u: 0, v: 0, p: -1 }
+time: { end: 0.05 }
+output: { fields: { names: [Density, Mack, { a: log(d) }] }, surfaces: { boundaries: [ymn] } }
+monitors:
+  - integral: { fields: [rho*e, rho] }
+  - probe: { points: [[1, 0.5], [3, 0]], fields: [f, u] }
+  - forces: { boundary: ymin, reference: { density: 1, velocity: 1 } }
+checks: [{ value: forces.ymin.dc, below: 1 }]
+";
+    told(
+        file,
+        &[
+            "unknown name `a`",
+            "unknown name `b`",
+            "unknown name `c`",
+            "error[unknown-boundary]: the mesh has no boundary `outlet`",
+            "`boundaries.ymax.p` gives p = -1",
+            "`Mack` is not a value",
+            "unknown name `d`",
+            "error[unknown-boundary]: the mesh has no boundary `ymn`",
+            "unknown name `e`",
+            "the point (3.000000, 0.000000, 0.000000) is outside",
+            "unknown name `f`",
+            "`monitors.2.forces.reference.length` is missing",
+        ],
+    );
+    // Checks are read when the monitors are right.
+    let checks = "checks: [{ value: conservation.roh, below: 1 }, { value: error.l2.rho, below: 1 }]\n";
+    told(&format!("{STREAM}{checks}"), &["`conservation.roh`", "`error.l2.rho`"]);
+    let poisson = "\
+mesh: { generate: { shape: tri, cells: [2, 2] } }
+physics: { model: poisson, kappa: 1 + a, lambda: b, forcing: 0 }
+boundaries: { xmin: { type: dirichlet, u: 0 } }
+output: { fields: { names: [v, w] } }
+checks: [{ value: error.l2.u, below: 1 }]
+";
+    told(poisson, &["unknown name `a`", "unknown name `b`", "`v` is not", "`w` is not", "`error.l2.u`"]);
+    // What stands for a missing formula needs no other key.
+    let missing =
+        poisson.replace("{ type: dirichlet, u: 0 }", "{ type: dirichlet }, ymin: { type: dirichlet }");
+    told(&missing, &["`boundaries.xmin.u` is missing", "`boundaries.ymin.u` is missing"]);
+    // A monitor that cannot be mended does not hide those after it.
+    let monitors = "\
+monitors:
+  - probe: { points: [[0, 0]], fields: u }
+  - residual: { evry_steps: 2 }
+  - 3
+  - integral: { fields: [{ a: rho }, { a: u }] }
+  - forces: { boundary: ymin, from: soon }
+checks: [{ value: 1, about: 2 }, { valeu: time.steps, below: 1 }]
+";
+    told(
+        &format!("{STREAM}{monitors}"),
+        &[
+            "`monitors.0.probe.fields` must be",
+            "`evry_steps`",
+            "`monitors.2` must be a monitor",
+            "has the name `a` twice",
+            "`monitors.4.forces.from`",
+            "unknown key `about`",
+            "unknown key `valeu`",
+        ],
+    );
+}

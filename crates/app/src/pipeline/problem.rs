@@ -582,8 +582,9 @@ impl InputError {
     }
 }
 
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl InputError {
+    /// Writes the message without those of further mistakes.
+    pub(super) fn write_own(&self, f: &mut impl fmt::Write) -> fmt::Result {
         write!(f, "{}", cut(&self.problem.to_string()))?;
         if let Some(place) = &self.place {
             write!(f, "\n --> {place}\n{}", place.excerpt())?;
@@ -594,6 +595,13 @@ impl fmt::Display for InputError {
         if let Some(hint) = self.problem.hint() {
             write!(f, "\nhint: {hint}")?;
         }
+        Ok(())
+    }
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_own(f)?;
         for other in &self.more {
             write!(f, "\n\nerror[{}]: {other}", other.problem.code())?;
         }

@@ -3,8 +3,6 @@
 //! A repair replaces what is wrong by something that can be read: the nearest name, the default, or a value
 //! of the kind that the table of keys states. A mistake that may follow from a repair is not reported.
 
-use std::sync::Arc;
-
 use super::Document;
 use super::keys::{self, Absent, Kind, Low, Range, Scope};
 use super::nearest::nearest;
@@ -46,14 +44,7 @@ pub(super) fn with_others(
             hidden = Some(next);
         }
     }
-    // In the order of the file; what the command line says comes last.
-    let mut all: Vec<InputError> = std::iter::once(first).chain(others).collect();
-    let file = document.root.place.source.clone();
-    all.sort_by_key(|error| {
-        error.place.as_ref().map(|place| (!Arc::ptr_eq(&place.source, &file), place.line, place.column))
-    });
-    let first = all.remove(0);
-    InputError { more: all, ..first }
+    InputError { more: others, ..first }.in_order(&document.root.place.source)
 }
 
 /// The steps to the key of a mistake.
@@ -73,6 +64,7 @@ fn place_of(problem: &Problem) -> Option<Vec<String>> {
         | Problem::Exact { key, .. }
         | Problem::Unsupported { key, .. }
         | Problem::Misplaced { key, .. }
+        | Problem::Twice { key, .. }
         | Problem::Conflict { second: key, .. } => key,
         _ => return None,
     };
@@ -122,13 +114,39 @@ impl Repairs {
             Some(changed) => changed,
             // Without its model nothing is known of a file.
             None if steps == MODEL => return None,
-            None => {
-                let mut around = (1..steps.len()).rev().map(|n| steps[..n].to_vec());
-                around.find(|steps| remove(root, steps).is_some())?
-            }
+            None => match self.replace_item(root, &steps) {
+                Some(item) => item,
+                None => {
+                    let mut around = (1..steps.len()).rev().map(|n| steps[..n].to_vec());
+                    around.find(|steps| remove(root, steps).is_some())?
+                }
+            },
         };
         self.changed.push(changed);
         Some(())
+    }
+
+    /// Replaces the item of a list around a key by one that can be read, so that those after it are read,
+    /// too, and returns the steps to the item. No item is replaced twice.
+    fn replace_item(&self, root: &mut Node, steps: &[String]) -> Option<Vec<String>> {
+        let item = steps.get(..2)?.to_vec();
+        let entries: &[(&str, Value)] = match item[0].as_str() {
+            "monitors" => &[("residual", Value::Map(Vec::new()))],
+            "checks" => &[("value", Value::Text("time.steps".to_owned())), ("above", Value::Number(0.0))],
+            _ => return None,
+        };
+        if self.changed.contains(&item) {
+            return None;
+        }
+        let node = find(root, &item)?;
+        let place = node.place.clone();
+        let entry = |(key, value): &(&str, Value)| Entry {
+            key: (*key).to_owned(),
+            place: place.clone(),
+            node: Node { value: value.clone(), place: place.clone() },
+        };
+        node.value = Value::Map(entries.iter().map(entry).collect());
+        Some(item)
     }
 
     /// Mends the key of a mistake itself, and returns the steps to what it changed.
@@ -219,7 +237,10 @@ fn entries(node: &mut Node) -> Option<&mut Vec<Entry>> {
 /// A value that the table allows for a key.
 fn usual(steps: &[String]) -> Option<Value> {
     let rows = keys::at(steps, Scope::default());
-    rows.iter().flat_map(|key| key.kinds).find_map(|kind| {
+    // Words such as `exact` may need other keys.
+    let is_word = |kind: &&Kind| matches!(kind, Kind::Words(_));
+    let kinds = || rows.iter().flat_map(|key| key.kinds);
+    kinds().filter(|kind| !is_word(kind)).chain(kinds().filter(is_word)).find_map(|kind| {
         Some(match kind {
             Kind::Number(range) => Value::Number(within(*range)),
             Kind::Whole(least, most) => Value::Number(2.clamp(*least, *most) as f64),

@@ -7,6 +7,7 @@ use dgsuite_mesh::{Across, Mesh};
 use super::curved_wall;
 use super::prescribed::{Numbers, resolve as numbers};
 use super::states::States;
+use crate::pipeline::mistakes::{both, each};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Place;
 use crate::pipeline::state::{BoundarySpec, Condition, StateSpec};
@@ -28,10 +29,10 @@ pub fn resolve(
     let open: Vec<String> = mesh.boundary_names().into_iter().map(str::to_owned).collect();
     let all: Vec<String> = mesh.boundaries.iter().map(|b| b.name.clone()).collect();
     let (mut conditions, mut warnings) = (BTreeMap::new(), Vec::new());
-    for spec in specs {
+    let resolved = each(specs.iter().map(|spec| {
         let name = &spec.name.value;
         if !all.contains(name) {
-            let problem = Problem::UnknownBoundary { name: name.clone(), known: all };
+            let problem = Problem::UnknownBoundary { name: name.clone(), known: all.clone() };
             return Err(InputError::at(&spec.name.place, problem));
         }
         if is_periodic(mesh, name) {
@@ -59,14 +60,36 @@ pub fn resolve(
             _ => {}
         }
         conditions.insert(name.clone(), kind);
+        Ok(())
+    }));
+    let given: Vec<&str> = specs.iter().map(|spec| spec.name.value.as_str()).collect();
+    both(
+        resolved,
+        none_is_missing(
+            &given,
+            mesh,
+            specs.first().map_or(file, |spec| &spec.name.place),
+            "{ type: outflow }",
+        ),
+    )?;
+    Ok((conditions, warnings))
+}
+
+/// Rejects boundaries of the mesh without a condition. With names in the file that the mesh does not have,
+/// some of them are the missing ones, misspelt.
+pub(super) fn none_is_missing(
+    given: &[&str],
+    mesh: &Mesh,
+    place: &Place,
+    example: &'static str,
+) -> Result<(), InputError> {
+    let misspelt = given.iter().any(|name| !mesh.boundaries.iter().any(|b| b.name == *name));
+    let missing = mesh.boundary_names().into_iter().filter(|name| !given.contains(name));
+    let names: Vec<String> = missing.map(str::to_owned).collect();
+    if misspelt || names.is_empty() {
+        return Ok(());
     }
-    let names: Vec<String> = open.into_iter().filter(|name| !conditions.contains_key(name)).collect();
-    if names.is_empty() {
-        Ok((conditions, warnings))
-    } else {
-        let place = specs.first().map_or(file, |s| &s.name.place);
-        Err(InputError::at(place, Problem::MissingBoundary { names, example: "{ type: outflow }" }))
-    }
+    Err(InputError::at(place, Problem::MissingBoundary { names, example }))
 }
 
 /// Returns whether all faces of a boundary are periodic.

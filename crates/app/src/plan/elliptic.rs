@@ -22,6 +22,7 @@ use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::elliptic::EllipticPipeline;
 use crate::pipeline::elliptic::physics::ForcingSpec;
 use crate::pipeline::expression::Constants;
+use crate::pipeline::mistakes::{both, each};
 use crate::pipeline::node::Node;
 use crate::pipeline::output::{FieldSpec, Wanted};
 use crate::pipeline::problem::{InputError, Problem};
@@ -111,8 +112,13 @@ impl EllipticPlan {
     /// Resolves a file.
     ///
     /// # Errors
-    /// The first mistake found.
+    /// All mistakes that are found and do not follow from each other.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
+        let file = &document.root.place.source;
+        Self::resolved(document, choices).map_err(|mistakes| mistakes.in_order(file))
+    }
+
+    fn resolved(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         let file = document.elliptic()?;
         if let Some(key) = choices.restart_option() {
             let problem = Problem::Misplaced {
@@ -125,48 +131,30 @@ impl EllipticPlan {
         let load = Load::of_poisson(&file);
         let (mesh, warnings) = mesh::build(&file.mesh, &file.constants, &file.base, &load)?;
         let mesh = Arc::new(mesh);
-        let exact = match &file.physics.exact {
-            Some(text) => Some(ExactSolution::new(formula(&file.constants, text)?, mesh.dim)),
-            None => None,
-        };
-        let kappa = Arc::new(regions::kappa(&file.physics.kappa, &file.constants, &mesh)?);
-        let lambda = match &file.physics.lambda {
-            Some(text) => formula(&file.constants, text)?,
-            None => constant(0.0)?,
-        };
-        regions::positive(&kappa, &mesh)?;
-        if let Some(text) = &file.physics.lambda {
-            regions::not_negative(&lambda, text, &mesh)?;
-        }
-        let forcing: Function = match (&file.physics.forcing, &exact) {
-            (ForcingSpec::Exact, Some(exact)) => forcing_for(exact, &kappa, &lambda, mesh.dim),
-            (ForcingSpec::Formula(text), _) => {
-                let scalar = formula(&file.constants, text)?;
-                Arc::new(move |_, x| scalar.at(x))
-            }
-            (ForcingSpec::Exact, None) => {
-                let expected = "the solution from which the right-hand side is derived".to_owned();
-                let problem = Problem::MissingKey { key: "physics.exact".into(), expected };
-                return Err(InputError::at(&file.physics.place, problem));
-            }
-        };
-        let conditions = boundaries::resolve(
-            &file.boundaries,
-            &mesh,
-            &kappa,
-            exact.as_ref(),
-            &file.constants,
-            &file.place,
-        )?;
+        let exact = file.physics.exact.as_ref().map(|text| {
+            let formula = formula(&file.constants, text)?;
+            Ok(ExactSolution::new(formula, mesh.dim))
+        });
+        let coefficients = both(kappa(&file, &mesh), lambda(&file, &mesh));
+        // The data of boundaries and the right-hand side may be derived from them.
+        let problem = both(exact.transpose(), coefficients).and_then(|(exact, (kappa, lambda))| {
+            let forcing = forcing(&file, exact.as_ref(), (&kappa, &lambda), mesh.dim);
+            let (specs, constants) = (&file.boundaries, &file.constants);
+            let conditions =
+                boundaries::resolve(specs, &mesh, &kappa, exact.as_ref(), constants, &file.place);
+            Ok((exact, kappa, lambda, both(forcing, conditions)?))
+        });
         let parts = (&*file.base, &*file.stem);
-        let directory = super::directory::resolve(&file.output, parts, &file.place, choices)?;
-        let (device, device_note) = super::device(&file.device, None, 0)?;
-        let fields = fields(&file, exact.is_some(), choices)?;
-        let known_values = known_values(exact.is_some(), choices.case_of_study);
+        let directory = super::directory::resolve(&file.output, parts, &file.place, choices);
+        let device = super::device(&file.device, None, 0);
+        let is_known = file.physics.exact.is_some();
+        let fields = fields(&file, is_known, choices);
+        let known_values = known_values(is_known, choices.case_of_study);
         let checks = if choices.case_of_study { Vec::new() } else { file.checks.clone() };
-        for check in &checks {
-            known_values.admit(check)?;
-        }
+        let admitted = each(checks.iter().map(|check| known_values.admit(check)));
+        let (problem, ((directory, (device, device_note)), (fields, _))) =
+            both(problem, both(both(directory, device), both(fields, admitted)))?;
+        let (exact, kappa, lambda, (forcing, conditions)) = problem;
         let equation = equation(&file, &kappa);
         let (of_kappa, of_lambda) = (Arc::clone(&kappa), lambda);
         let setup = EllipticSetup {
@@ -204,6 +192,42 @@ impl EllipticPlan {
             checks,
             known_values,
         })
+    }
+}
+
+/// Returns the coefficient κ, which must be positive.
+fn kappa(file: &EllipticPipeline, mesh: &Mesh) -> Result<Arc<Coefficient>, InputError> {
+    let kappa = regions::kappa(&file.physics.kappa, &file.constants, mesh)?;
+    regions::positive(&kappa, mesh)?;
+    Ok(Arc::new(kappa))
+}
+
+/// Returns the coefficient λ, which must not be negative.
+fn lambda(file: &EllipticPipeline, mesh: &Mesh) -> Result<Scalar, InputError> {
+    let Some(text) = &file.physics.lambda else { return constant(0.0) };
+    let lambda = formula(&file.constants, text)?;
+    regions::not_negative(&lambda, text, mesh)?;
+    Ok(lambda)
+}
+
+/// Returns the right-hand side.
+fn forcing(
+    file: &EllipticPipeline,
+    exact: Option<&ExactSolution>,
+    (kappa, lambda): (&Arc<Coefficient>, &Scalar),
+    dim: usize,
+) -> Result<Function, InputError> {
+    match (&file.physics.forcing, exact) {
+        (ForcingSpec::Exact, Some(exact)) => Ok(forcing_for(exact, kappa, lambda, dim)),
+        (ForcingSpec::Formula(text), _) => {
+            let scalar = formula(&file.constants, text)?;
+            Ok(Arc::new(move |_, x| scalar.at(x)))
+        }
+        (ForcingSpec::Exact, None) => {
+            let expected = "the solution from which the right-hand side is derived".to_owned();
+            let problem = Problem::MissingKey { key: "physics.exact".into(), expected };
+            Err(InputError::at(&file.physics.place, problem))
+        }
     }
 }
 
@@ -304,7 +328,7 @@ pub fn named_fields(
         };
         Ok(EllipticField { name: name.clone(), content })
     };
-    specs.iter().map(field).collect()
+    each(specs.iter().map(field))
 }
 
 /// Paths in the summary of every run.

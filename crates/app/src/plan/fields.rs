@@ -4,6 +4,7 @@ use dgsuite_physics::formula::Formula;
 
 use super::variables::Variables;
 use crate::pipeline::expression::Constants;
+use crate::pipeline::mistakes::each;
 use crate::pipeline::output::{AveragesSpec, FieldSpec};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::systems::hyperbolic::Law;
@@ -193,44 +194,40 @@ pub fn resolve(
             true => Ok(vec![compile("u", &["u"])?]),
         };
     };
-    specs
-        .iter()
-        .map(|spec| {
-            let name = spec.name.value.as_str();
-            if let Some(text) = &spec.formula {
-                return Ok(field(name, vec![constants.located_formula(text, &arguments)?]));
-            }
-            if let Some((name, texts)) = known.iter().find(|(known, _)| *known == name) {
-                return compile(name, texts);
-            }
-            if arguments.contains(&name) {
-                return compile(name, &[name]);
-            }
-            if let Some(&(_, of_element)) = OfElement::ALL.iter().find(|(known, _)| *known == name) {
-                let misplaced = |owner: &str, belongs: &str| {
-                    let (key, owner, belongs) = (spec.name.key.clone(), owner.to_owned(), belongs.to_owned());
-                    Err(InputError::at(&spec.name.place, Problem::Misplaced { key, owner, belongs }))
-                };
-                return match elements {
-                    Elements::Allowed { limited: true } => {
-                        Ok(OutputField { of_element: Some(of_element), ..field(name, Vec::new()) })
-                    }
-                    Elements::Allowed { .. } => misplaced(
-                        "a scheme without limiter",
-                        "`space.shock: entropy-filter` and `space.limiter`",
-                    ),
-                    Elements::PointsOnly => misplaced("fields at points", "`output.fields`"),
-                };
-            }
-            let names = known.iter().map(|(n, _)| *n).chain(variables.primitive.iter().copied());
-            Err(InputError::at(
-                &spec.name.place,
-                Problem::UnknownValue {
-                    key: spec.name.key.clone(),
-                    found: name.to_owned(),
-                    known: names.map(str::to_owned).collect(),
-                },
-            ))
-        })
-        .collect()
+    each(specs.iter().map(|spec| {
+        let name = spec.name.value.as_str();
+        if let Some(text) = &spec.formula {
+            return Ok(field(name, vec![constants.located_formula(text, &arguments)?]));
+        }
+        if let Some((name, texts)) = known.iter().find(|(known, _)| *known == name) {
+            return compile(name, texts);
+        }
+        if arguments.contains(&name) {
+            return compile(name, &[name]);
+        }
+        if let Some(&(_, of_element)) = OfElement::ALL.iter().find(|(known, _)| *known == name) {
+            let misplaced = |owner: &str, belongs: &str| {
+                let (key, owner, belongs) = (spec.name.key.clone(), owner.to_owned(), belongs.to_owned());
+                Err(InputError::at(&spec.name.place, Problem::Misplaced { key, owner, belongs }))
+            };
+            return match elements {
+                Elements::Allowed { limited: true } => {
+                    Ok(OutputField { of_element: Some(of_element), ..field(name, Vec::new()) })
+                }
+                Elements::Allowed { .. } => {
+                    misplaced("a scheme without limiter", "`space.shock: entropy-filter` and `space.limiter`")
+                }
+                Elements::PointsOnly => misplaced("fields at points", "`output.fields`"),
+            };
+        }
+        let names = known.iter().map(|(n, _)| *n).chain(variables.primitive.iter().copied());
+        Err(InputError::at(
+            &spec.name.place,
+            Problem::UnknownValue {
+                key: spec.name.key.clone(),
+                found: name.to_owned(),
+                known: names.map(str::to_owned).collect(),
+            },
+        ))
+    }))
 }

@@ -11,6 +11,7 @@ use super::states::States;
 use super::variables::Variables;
 use crate::pipeline::Pipeline;
 use crate::pipeline::expression::{COORDINATES, Constants};
+use crate::pipeline::mistakes::{both, each};
 use crate::pipeline::monitors::{ForcesSpec, HistorySpec, MonitorKind, MonitorSpec, NamedFormula, Norm};
 use crate::pipeline::output::Every;
 use crate::pipeline::problem::{InputError, Problem};
@@ -129,62 +130,57 @@ pub fn resolve(
     reference: Option<&Reference>,
     base: &Path,
 ) -> Result<Vec<MonitorPlan>, InputError> {
-    let named =
-        |fields: &[NamedFormula], variables: &[&str]| -> Result<(Vec<String>, Vec<Formula>), InputError> {
-            let formulas = fields
-                .iter()
-                .map(|f| states.constants.located_formula(&f.formula, variables))
-                .collect::<Result<_, _>>()?;
-            Ok((fields.iter().map(|f| f.name.clone()).collect(), formulas))
+    let named = |fields: &[NamedFormula],
+                 variables: &[&str]|
+     -> Result<(Vec<String>, Vec<Formula>), InputError> {
+        let formulas = each(fields.iter().map(|f| states.constants.located_formula(&f.formula, variables)))?;
+        Ok((fields.iter().map(|f| f.name.clone()).collect(), formulas))
+    };
+    each(specs.iter().map(|spec| {
+        let kind = match &spec.kind {
+            MonitorKind::Residual => MonitorJob::Residual,
+            MonitorKind::Error { exact, norms } => {
+                MonitorJob::Error { exact: states.resolve(exact)?, norms: norms.clone() }
+            }
+            MonitorKind::Integral { fields, reference } => {
+                let names: Vec<String> = fields.iter().map(|f| f.name.clone()).collect();
+                let references = match reference {
+                    Some(spec) => histories(spec, &names, base),
+                    None => Ok(vec![None; names.len()]),
+                };
+                let formulas = each(fields.iter().map(|f| integrand(f, states)));
+                let (formulas, references) = both(formulas, references)?;
+                MonitorJob::Integral { names, formulas, references }
+            }
+            MonitorKind::Divergence => MonitorJob::Divergence(Box::new(divergence(states)?)),
+            MonitorKind::FlowRate if !has_flow_rate(states.variables.law()) => {
+                let (key, expected) = ("physics.flow_rate", "a mean velocity, such as { mean: 1 }");
+                let problem = Problem::MissingKey { key: key.to_owned(), expected: expected.to_owned() };
+                return Err(InputError::at(&spec.place, problem));
+            }
+            MonitorKind::FlowRate => MonitorJob::FlowRate,
+            MonitorKind::Limited => MonitorJob::Limited,
+            MonitorKind::Probe { points, fields } => {
+                let points = each(points.iter().map(|point| probe_point(point, mesh)));
+                let ((names, formulas), points) = both(named(fields, &states.variables.primitive), points)?;
+                MonitorJob::Probe { points, names, formulas }
+            }
+            MonitorKind::Forces(spec) => MonitorJob::Forces(forces(spec, mesh, reference)?),
+            MonitorKind::Wall(spec) => MonitorJob::Wall(forces(spec, mesh, reference)?),
+            MonitorKind::Recirculation { from, to } => {
+                let (a, b) = (coordinates(from, mesh)?, coordinates(to, mesh)?);
+                let along = unit(&to.with((0..mesh.dim).map(|d| b[d] - a[d]).collect()))?;
+                let (s, points) = line::points(a, b, LINE_POINTS);
+                // Done once, because the search goes through all elements.
+                let places: Vec<_> = points.iter().map(|&x| mesh.find_point(x)).collect();
+                if places.iter().all(Option::is_none) {
+                    return Err(InputError::at(&from.place, Problem::LineOutside { from: a, to: b }));
+                }
+                MonitorJob::Recirculation { s, places, along }
+            }
         };
-    specs
-        .iter()
-        .map(|spec| {
-            let kind = match &spec.kind {
-                MonitorKind::Residual => MonitorJob::Residual,
-                MonitorKind::Error { exact, norms } => {
-                    MonitorJob::Error { exact: states.resolve(exact)?, norms: norms.clone() }
-                }
-                MonitorKind::Integral { fields, reference } => {
-                    let formulas = fields.iter().map(|f| integrand(f, states)).collect::<Result<_, _>>()?;
-                    let names: Vec<String> = fields.iter().map(|f| f.name.clone()).collect();
-                    let references = match reference {
-                        Some(spec) => histories(spec, &names, base)?,
-                        None => vec![None; names.len()],
-                    };
-                    MonitorJob::Integral { names, formulas, references }
-                }
-                MonitorKind::Divergence => MonitorJob::Divergence(Box::new(divergence(states)?)),
-                MonitorKind::FlowRate if !has_flow_rate(states.variables.law()) => {
-                    let (key, expected) = ("physics.flow_rate", "a mean velocity, such as { mean: 1 }");
-                    let problem = Problem::MissingKey { key: key.to_owned(), expected: expected.to_owned() };
-                    return Err(InputError::at(&spec.place, problem));
-                }
-                MonitorKind::FlowRate => MonitorJob::FlowRate,
-                MonitorKind::Limited => MonitorJob::Limited,
-                MonitorKind::Probe { points, fields } => {
-                    let (names, formulas) = named(fields, &states.variables.primitive)?;
-                    let points =
-                        points.iter().map(|point| probe_point(point, mesh)).collect::<Result<_, _>>()?;
-                    MonitorJob::Probe { points, names, formulas }
-                }
-                MonitorKind::Forces(spec) => MonitorJob::Forces(forces(spec, mesh, reference)?),
-                MonitorKind::Wall(spec) => MonitorJob::Wall(forces(spec, mesh, reference)?),
-                MonitorKind::Recirculation { from, to } => {
-                    let (a, b) = (coordinates(from, mesh)?, coordinates(to, mesh)?);
-                    let along = unit(&to.with((0..mesh.dim).map(|d| b[d] - a[d]).collect()))?;
-                    let (s, points) = line::points(a, b, LINE_POINTS);
-                    // Done once, because the search goes through all elements.
-                    let places: Vec<_> = points.iter().map(|&x| mesh.find_point(x)).collect();
-                    if places.iter().all(Option::is_none) {
-                        return Err(InputError::at(&from.place, Problem::LineOutside { from: a, to: b }));
-                    }
-                    MonitorJob::Recirculation { s, places, along }
-                }
-            };
-            Ok(MonitorPlan { kind, every: spec.every })
-        })
-        .collect()
+        Ok(MonitorPlan { kind, every: spec.every })
+    }))
 }
 
 /// The arguments of integrated formulas with derivatives: primitive variables, their derivatives,
@@ -311,7 +307,7 @@ pub fn named_boundaries(given: &[Located<String>], mesh: &Mesh) -> Result<Vec<St
             Err(InputError::at(&boundary.place, problem))
         }
     };
-    given.iter().map(one).collect()
+    each(given.iter().map(one))
 }
 
 /// Checks that a point or vector has the dimension of the mesh.

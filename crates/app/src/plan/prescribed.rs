@@ -9,6 +9,7 @@ use dgsuite_physics::{Exact, Given, Real};
 
 use super::states::States;
 use crate::pipeline::expression::COORDINATES;
+use crate::pipeline::mistakes::both;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::quantity::{Quantity, VectorQuantity};
 use crate::pipeline::reference::unit;
@@ -128,7 +129,8 @@ pub fn resolve(
         }
         Condition::SubsonicInflow { total_pressure, total_temperature, direction } => {
             let (p, t) = (total_pressure, total_temperature);
-            (numbers.first, numbers.last) = (Some(term(p)?), Some(term(t)?));
+            let (first, last) = both(term(p), term(t))?;
+            (numbers.first, numbers.last) = (Some(first), Some(last));
             written.push((0, "total_pressure", p.place().0, p.place().1));
             written.push((dim + 1, "total_temperature", t.place().0, t.place().1));
             if let Some(given) = direction {

@@ -9,6 +9,7 @@ use dgsuite_physics::{Coefficients, Exact};
 
 use super::states::States;
 use crate::pipeline::Pipeline;
+use crate::pipeline::mistakes::each;
 use crate::pipeline::physics::{SourceSpec, SpongeSpec};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::quantity::{Quantity, VectorQuantity};
@@ -35,11 +36,11 @@ pub(super) fn resolve(
     let sponge = physics.sponge.as_ref().map(|spec| sponge(spec, pipeline, states, initial, points));
     let force = physics.body_force.as_ref().map(|spec| force(spec, states, points));
     let formulas = match &physics.source {
-        Some(SourceSpec::Formulas(given)) => states.source_of_state(given)?,
+        Some(SourceSpec::Formulas(given)) => states.source_of_state(given).transpose(),
         _ => None,
     };
-    let formulas = formulas.map(|formulas| Ok(ReactionTerm::Formulas(formulas)));
-    sponge.into_iter().chain(force).chain(formulas).collect()
+    let formulas = formulas.map(|formulas| formulas.map(ReactionTerm::Formulas));
+    each(sponge.into_iter().chain(force).chain(formulas))
 }
 
 fn sponge(
@@ -98,7 +99,7 @@ fn force(
     };
     let texts: Vec<Located<String>> = spec.components[..dim].iter().map(text).collect();
     let parse = |text| states.constants.located_formula(text, &PLACE);
-    let formulas: Vec<Formula> = texts.iter().map(parse).collect::<Result<_, _>>()?;
+    let formulas: Vec<Formula> = each(texts.iter().map(parse))?;
     let coefficients = FormulaCoefficients(formulas);
     check(&coefficients, &texts.iter().collect::<Vec<_>>(), points, "a finite number", f64::is_finite)?;
     Ok(ReactionTerm::BodyForce(Arc::new(coefficients)))

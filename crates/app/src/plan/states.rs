@@ -9,6 +9,7 @@ use dgsuite_physics::{Exact, Source};
 
 use super::variables::Variables;
 use crate::pipeline::expression::{COORDINATES, Constants};
+use crate::pipeline::mistakes::each;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Located, Place};
 use crate::pipeline::state::{Formula as FormulaSpec, StateSpec};
@@ -81,21 +82,21 @@ impl States<'_> {
                 Problem::UnknownKey { key: strange.variable.value.clone(), section: path.to_owned(), known },
             ));
         }
-        let formulas = primitive
-            .iter()
-            .map(|variable| match given.iter().find(|f| f.variable.value == *variable) {
-                Some(f) => self.constants.located_formula(&f.text, &COORDINATES),
-                // The pressure follows from the velocity, but errors are those of a given solution.
-                None if *variable == "p" && !has_gas && !path.ends_with(".exact") => zero(path),
-                None => Err(InputError::at(
-                    place,
-                    Problem::MissingKey {
-                        key: format!("{path}.{variable}"),
-                        expected: format!("a formula for each of {}", primitive.join(", ")),
-                    },
-                )),
-            })
-            .collect::<Result<_, _>>()?;
+        let formulas =
+            each(primitive.iter().map(
+                |variable| match given.iter().find(|f| f.variable.value == *variable) {
+                    Some(f) => self.constants.located_formula(&f.text, &COORDINATES),
+                    // The pressure follows from the velocity, but errors are those of a given solution.
+                    None if *variable == "p" && !has_gas && !path.ends_with(".exact") => zero(path),
+                    None => Err(InputError::at(
+                        place,
+                        Problem::MissingKey {
+                            key: format!("{path}.{variable}"),
+                            expected: format!("a formula for each of {}", primitive.join(", ")),
+                        },
+                    )),
+                },
+            ))?;
         Ok(self.variables.from_formulas(formulas))
     }
 

@@ -8,9 +8,10 @@ use super::formula;
 use super::functions::{Coefficient, ExactSolution};
 use crate::pipeline::elliptic::boundaries::{BoundarySpec, DataSpec, KindSpec};
 use crate::pipeline::expression::Constants;
+use crate::pipeline::mistakes::{both, each};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Place;
-use crate::plan::boundaries::is_periodic;
+use crate::plan::boundaries::{is_periodic, none_is_missing};
 use crate::systems::elliptic::{BoundaryFunction, EllipticCondition, EllipticKind};
 
 /// Returns the condition on every boundary of the mesh.
@@ -28,7 +29,7 @@ pub(super) fn resolve(
 ) -> Result<Vec<EllipticCondition>, InputError> {
     let open: Vec<&str> = mesh.boundary_names();
     let mut conditions = Vec::new();
-    for spec in specs {
+    let resolved = each(specs.iter().map(|spec| {
         let name = &spec.name.value;
         if !mesh.boundaries.iter().any(|b| b.name == *name) {
             let known = mesh.boundaries.iter().map(|b| b.name.clone()).collect();
@@ -66,12 +67,10 @@ pub(super) fn resolve(
         if open.contains(&name.as_str()) {
             conditions.push(EllipticCondition { name: name.clone(), kind, data });
         }
-    }
-    let given = |name: &str| conditions.iter().any(|condition| condition.name == name);
-    let names: Vec<String> = open.iter().filter(|name| !given(name)).map(|&name| name.to_owned()).collect();
-    if names.is_empty() {
-        return Ok(conditions);
-    }
-    let place = specs.first().map_or(file, |s| &s.name.place);
-    Err(InputError::at(place, Problem::MissingBoundary { names, example: "{ type: dirichlet, u: 0 }" }))
+        Ok(())
+    }));
+    let given: Vec<&str> = specs.iter().map(|spec| spec.name.value.as_str()).collect();
+    let place = specs.first().map_or(file, |spec| &spec.name.place);
+    both(resolved, none_is_missing(&given, mesh, place, "{ type: dirichlet, u: 0 }"))?;
+    Ok(conditions)
 }
