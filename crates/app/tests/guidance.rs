@@ -5,7 +5,7 @@
 #[path = "support/case.rs"]
 mod support;
 
-use support::{Case, PLATE, STREAM, WAVE, refused, with};
+use support::{Case, PLATE, STREAM, WAVE, refused, snapshots, with};
 
 /// Runs `check` on the case with overrides, which must end with 2; returns its message.
 #[track_caller]
@@ -14,6 +14,7 @@ fn message(case: &Case, sets: &[&str]) -> String {
     sets.iter().for_each(|set| args.extend(["--set", set]));
     let outcome = case.dgsuite(&args);
     assert_eq!(outcome.code, 2, "{}{}", outcome.stdout, outcome.stderr);
+    snapshots::compare(case.directory.path(), &outcome.stderr);
     outcome.stderr
 }
 

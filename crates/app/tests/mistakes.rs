@@ -7,7 +7,12 @@
 #[path = "support/case.rs"]
 mod support;
 
-use support::{Case, PLATE, STREAM, WAVE, refused, refused_among_others, with};
+use support::{Case, PLATE, STREAM, WAVE, refused, refused_among_others, snapshots, with};
+
+#[test]
+fn every_snapshot_belongs_to_a_test() {
+    assert_eq!(snapshots::without_test(), [""; 0]);
+}
 
 #[test]
 fn missing_pipeline_file() {

@@ -5,7 +5,7 @@
 #[path = "support/case.rs"]
 mod support;
 
-use support::{Case, number};
+use support::{Case, number, snapshots};
 
 /// A polynomial of degree 3, which order 3 represents: solved to rounding with all kinds of conditions.
 const CUBIC: &str = "\
@@ -33,6 +33,9 @@ fn refused(case: &Case, parts: &[&str]) {
         assert_eq!(outcome.code, 2, "{}{}", outcome.stdout, outcome.stderr);
         for part in parts {
             assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+        }
+        if command == "check" {
+            snapshots::compare(case.directory.path(), &outcome.stderr);
         }
     }
     assert!(!case.path("out").exists());

@@ -1,6 +1,9 @@
 //! Common code of the tests of the program: a directory with a case, and the outcome of a command.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+#[path = "snapshots.rs"]
+pub(crate) mod snapshots;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -197,7 +200,9 @@ pub(crate) fn refused(case: &Case, args: &[&str], parts: &[&str]) {
     }
 }
 
-/// As [`refused`], for files with further mistakes; returns what `check` and `run` say.
+/// As [`refused`], for files with further mistakes; returns what `check` and `run` say. The former is
+/// compared with its snapshot.
+#[track_caller]
 pub(crate) fn refused_among_others(case: &Case, args: &[&str], parts: &[&str]) -> [String; 2] {
     std::fs::create_dir_all(case.path("out/case")).unwrap();
     std::fs::write(case.path("out/case/summary.json"), "precious").unwrap();
@@ -213,6 +218,7 @@ pub(crate) fn refused_among_others(case: &Case, args: &[&str], parts: &[&str]) -
     });
     assert_eq!(std::fs::read_to_string(case.path("out/case/summary.json")).unwrap(), "precious");
     assert_eq!(std::fs::read_dir(case.path("out/case")).unwrap().count(), 1);
+    snapshots::compare(case.directory.path(), &said[0]);
     said
 }
 
