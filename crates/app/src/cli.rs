@@ -26,6 +26,7 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use dgsuite_gpu::comm::CommError;
+use serde_json::json;
 
 use self::ranks::Team;
 use crate::bench::BenchError;
@@ -65,7 +66,8 @@ enum Command {
     #[command(after_help = RUN_HELP)]
     Run(RunArgs),
     /// Check a pipeline file with its mesh and formulas, and print the plan without running
-    Check(FileArgs),
+    #[command(after_help = CHECK_HELP)]
+    Check(CheckArgs),
     /// Measure the operators against the speed limits of this machine
     #[command(after_help = bench::HELP)]
     Bench(Box<bench::BenchArgs>),
@@ -182,6 +184,20 @@ struct FileArgs {
     /// With --restart-project: start at this time and at step 0 (default: those of the checkpoint)
     #[arg(long, value_name = "T", requires = "restart_project", value_parser = start_time)]
     start_time: Option<f64>,
+}
+
+const CHECK_HELP: &str = "\
+Examples:
+  dgsuite check vortex.yaml
+  dgsuite check vortex.yaml --json | jq -r '.mistakes[] | \"\\(.place.line): \\(.message)\"'";
+
+#[derive(Debug, Args)]
+struct CheckArgs {
+    #[command(flatten)]
+    file: FileArgs,
+    /// Print the mistakes as JSON: code, message, place, what is expected, hint
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -410,16 +426,30 @@ fn exit_code(report: &Report) -> u8 {
     u8::from(!matches!(report.status, Status::Ok | Status::Stopped))
 }
 
-fn check(args: &FileArgs) -> anyhow::Result<u8> {
+fn check(args: &CheckArgs) -> anyhow::Result<u8> {
+    let mistakes = match planned(&args.file) {
+        Ok(_) if args.json => json!([]),
+        Ok(text) => {
+            print(&text)?;
+            print(&format!("{} is fit to run", shown(&args.file.file)))?;
+            return Ok(0);
+        }
+        Err(error) if args.json => error.to_json(),
+        Err(error) => return Err(error.into()),
+    };
+    let fit = mistakes == json!([]);
+    print(&serde_json::to_string_pretty(&json!({ "fit": fit, "mistakes": mistakes }))?)?;
+    Ok(if fit { 0 } else { 2 })
+}
+
+/// Makes the plan of a file, and describes it.
+fn planned(args: &FileArgs) -> Result<String, InputError> {
     let document = args.document()?;
     let sections = document.sections()?;
-    let text = match sections.study() {
+    Ok(match sections.study() {
         Some(spec) => Study::new(&document, &sections, spec, &args.choices())?.describe_cases(),
         None => Job::new(&document, &args.choices())?.describe(),
-    };
-    print(&text)?;
-    print(&format!("{} is fit to run", shown(&args.file)))?;
-    Ok(0)
+    })
 }
 
 fn shown(path: &Path) -> String {

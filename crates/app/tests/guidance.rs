@@ -5,6 +5,7 @@
 #[path = "support/case.rs"]
 mod support;
 
+use serde_json::{Value, json};
 use support::{Case, PLATE, STREAM, WAVE, refused, snapshots, with};
 
 /// Runs `check` on the case with overrides, which must end with 2; returns its message.
@@ -519,4 +520,27 @@ checks: [{ value: 1, about: 2 }, { valeu: time.steps, below: 1 }]
             "unknown key `valeu`",
         ],
     );
+}
+
+/// Programs get the same mistakes as people.
+#[test]
+fn mistakes_are_told_as_json() {
+    let case = with(STREAM, "order: 1", "oder: 1");
+    let outcome = case.dgsuite(&["check", "case.yaml", "--json", "--set", "time.cfl=-1"]);
+    assert!(outcome.code == 2 && outcome.stderr.is_empty(), "{}", outcome.stderr);
+    let told: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let [key, range] = &told["mistakes"].as_array().unwrap()[..] else { panic!("{told}") };
+    assert_eq!(told["fit"], false);
+    assert_eq!((&key["code"], &key["hint"]), (&json!("unknown-key"), &json!("did you mean `order`?")));
+    assert_eq!(key["message"], "unknown key `oder` in `space`");
+    assert_eq!(key["place"], json!({ "file": "case.yaml", "line": 5, "column": 10, "length": 4 }));
+    assert!(key["expected"].as_str().unwrap().starts_with("known keys: order, "), "{key}");
+    assert_eq!((&range["code"], &range["place"]["file"]), (&json!("out-of-range"), &json!("command line")));
+    assert_eq!(range["hint"], Value::Null);
+    let outcome = Case::new(STREAM).dgsuite(&["check", "case.yaml", "--json"]);
+    let told: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((outcome.code, told), (0, json!({ "fit": true, "mistakes": [] })));
+    let outcome = case.dgsuite(&["check", "none.yaml", "--json"]);
+    let told: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((&told["mistakes"][0]["code"], outcome.code), (&json!("unreadable-file"), 2));
 }

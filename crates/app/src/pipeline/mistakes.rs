@@ -1,9 +1,11 @@
-//! Mistakes that do not follow from each other, joined in one answer.
+//! Mistakes that do not follow from each other, joined in one answer, as text or JSON.
 
 use std::sync::Arc;
 
-use super::problem::{InputError, Problem};
-use super::source::Source;
+use serde_json::{Value, json};
+
+use super::problem::{InputError, Problem, cut};
+use super::source::{Place, Source, printable};
 
 /// The values of all results, or all of their mistakes.
 ///
@@ -64,6 +66,27 @@ impl InputError {
         // Writing to a text does not fail.
         let _ = self.write_own(&mut text);
         text
+    }
+
+    /// The mistakes as JSON: `[{ "code", "message", "place", "expected", "hint" }]` with the place
+    /// `{ "file", "line", "column", "length" }`. Lines and columns count from 1, columns and the length in
+    /// characters; `null` is what a mistake does not have.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let one = |error: &Self| {
+            let place = error.place.as_ref().map(|place| {
+                let Place { source, line, column, length } = place;
+                json!({ "file": source.name, "line": line, "column": column, "length": length })
+            });
+            json!({
+                "code": error.problem.code().word(),
+                "message": printable(&cut(&error.problem.to_string())),
+                "place": place,
+                "expected": error.problem.expected(),
+                "hint": error.problem.hint(),
+            })
+        };
+        std::iter::once(self).chain(&self.more).map(one).collect()
     }
 
     /// The mistakes in the order of the file; those of the command line come last.

@@ -360,7 +360,7 @@ pub enum PathFault {
 }
 
 /// A message without its middle part if it is too long.
-fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     let [most, kept] = [600, 200];
     let n = text.chars().count();
     if n <= most {
@@ -445,7 +445,7 @@ fn explained(path: &str) -> Option<String> {
 
 impl Problem {
     /// The expected names, type or value, if there is more than the message contains.
-    fn expected(&self) -> Option<String> {
+    pub(super) fn expected(&self) -> Option<String> {
         match self {
             Self::UnknownKey { known, .. } => Some(format!("known keys: {}", listed(known))),
             Self::UnknownValue { known, .. } => Some(format!("expected one of: {}", listed(known))),
@@ -458,7 +458,7 @@ impl Problem {
     }
 
     /// The hint: the nearest valid name, or what to do.
-    fn hint(&self) -> Option<String> {
+    pub(super) fn hint(&self) -> Option<String> {
         let near =
             |typed: &str, known: &[String]| nearest(typed, known).map(|n| format!("did you mean `{n}`?"));
         match self {
