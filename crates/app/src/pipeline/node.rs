@@ -91,7 +91,8 @@ impl Node {
     pub fn check_characters(&self) -> Result<(), InputError> {
         let bad = |c: &char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
         let refused = |what: &str, text: &str, character: char, place: &Place| {
-            let what = format!("the {what} `{}`", super::source::printable(text));
+            let visible = |c: char| if bad(&c) { c.escape_unicode().to_string() } else { c.to_string() };
+            let what = format!("the {what} `{}`", text.chars().map(visible).collect::<String>());
             Err(InputError::at(place, Problem::Control { what, character }))
         };
         match &self.value {
