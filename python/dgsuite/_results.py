@@ -51,20 +51,30 @@ class Run:
         return [time for time, _ in self._series()]
 
     def field_file(self, time=None):
-        """The file with the fields that were written last, or last before or at `time`."""
+        """The file with the fields that were written last, or last before or at `time`.
+
+        With `format: vtkhdf` it holds all times."""
+        return self._entry(time)[1]
+
+    def _entry(self, time):
         series = self._series()
         if time is not None:
             series = [entry for entry in series if entry[0] <= time * (1 + 1e-12)]
         if not series:
             raise KeyError(f"no fields were written{'' if time is None else f' up to time {time}'}")
-        return series[-1][1]
+        return series[-1]
 
     def grid(self, time=None):
         """The fields as vtkUnstructuredGrid (module vtk)."""
+        time, file = self._entry(time)
+        if file.suffix == ".vtkhdf":
+            reader = _hdf_reader(file)
+            reader.UpdateTimeStep(time)
+            return reader.GetOutput()
         from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridReader
 
         reader = vtkXMLUnstructuredGridReader()
-        reader.SetFileName(str(self.field_file(time)))
+        reader.SetFileName(str(file))
         reader.Update()
         return reader.GetOutput()
 
@@ -81,11 +91,35 @@ class Run:
         """The fields as a mesh of PyVista."""
         import pyvista
 
-        return pyvista.read(self.field_file(time))
+        return pyvista.wrap(self.grid(time))
 
     def _series(self):
-        path = self.directory / "fields.pvd"
-        if not path.is_file():
-            return []
-        entries = xml.etree.ElementTree.parse(path).iter("DataSet")
-        return [(float(entry.get("timestep")), self.directory / entry.get("file")) for entry in entries]
+        path, entries = self.directory / "fields.pvd", []
+        if path.is_file():
+            entries = [
+                (float(entry.get("timestep")), self.directory / entry.get("file"))
+                for entry in xml.etree.ElementTree.parse(path).iter("DataSet")
+            ]
+        path = self.directory / "fields.vtkhdf"
+        if path.is_file():
+            times = [(time, path) for time in _hdf_times(path)]
+            # There are both after a restart in another format.
+            if not entries or times[-1][0] > entries[-1][0]:
+                return times
+        return entries
+
+
+def _hdf_reader(path):
+    from vtkmodules.vtkIOHDF import vtkHDFReader
+
+    reader = vtkHDFReader()
+    reader.SetFileName(str(path))
+    reader.UpdateInformation()
+    return reader
+
+
+def _hdf_times(path):
+    from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline
+
+    information = _hdf_reader(path).GetOutputInformation(0)
+    return list(information.Get(vtkStreamingDemandDrivenPipeline.TIME_STEPS()))

@@ -81,6 +81,12 @@ class Package(unittest.TestCase):
         self.assertEqual(fields["points"].shape[1], 3)
         self.assertEqual(fields["Velocity"].shape, fields["points"].shape)
         self.assertTrue((fields["Density"] > 0.9).all())
+        one_file = dgsuite.run("case.yaml", {"output.fields.format": "vtkhdf"}, quiet=True)
+        self.assertEqual(one_file.times, [0.0, 0.25, 0.5])
+        self.assertEqual(one_file.field_file().name, "fields.vtkhdf")
+        for name, values in one_file.fields().items():
+            numpy.testing.assert_array_equal(values, fields[name])
+        self.assertTrue((one_file.fields(0.3)["Density"] != fields["Density"]).any())
 
 
 if __name__ == "__main__":

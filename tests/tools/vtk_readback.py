@@ -1,4 +1,4 @@
-"""Reads .vtu files with VTK and compares them with the data that should have been written.
+"""Reads .vtu and .vtkhdf files with VTK and compares them with the data that should have been written.
 
 usage: vtk_readback.py EXPECTED.json
 
@@ -10,6 +10,8 @@ The list holds one object per file (paths relative to the list):
   linear  of straight cells cut into linear ones: `law` c0 + c1 x + c2 y + c3 z of Pressure, total
           `size`, `dim`, positions `inside` which some cell must hold
   data    names of cell data with the `expected` values of the first cells
+or, for a .vtkhdf file,
+  file, times  pairs of a time and the .vtu file that must hold the same points, cells and values
 Exit code 1 and one line for each difference if any is larger than the tolerance.
 """
 
@@ -51,6 +53,55 @@ def read(path):
     reader.Update()
     need(not errors, f"VTK complains: {errors}")
     return reader.GetOutput()
+
+
+def numbers(array):
+    return list(memoryview(array).cast("B")) if array.GetNumberOfValues() else []
+
+
+def check_times(directory, expected):
+    """Compares every time of a .vtkhdf file with a .vtu file, bit by bit."""
+    reader = vtk.vtkHDFReader()
+    errors = []
+
+    def note(_object, _event, text=""):
+        errors.append(text)
+
+    note.CallDataType = vtk.VTK_STRING
+    reader.AddObserver("ErrorEvent", note)
+    reader.SetFileName(str(directory / expected["file"]))
+    reader.UpdateInformation()
+    information = reader.GetOutputInformation(0)
+    found = information.Get(vtk.vtkStreamingDemandDrivenPipeline.TIME_STEPS())
+    need(list(found or []) == [time for time, _ in expected["times"]], f"times {found}")
+    for time, file in expected["times"]:
+        reader.UpdateTimeStep(time)
+        need(not errors, f"VTK complains: {errors}")
+        grid, other = reader.GetOutput(), read(directory / file)
+        need(isinstance(grid, vtk.vtkUnstructuredGrid), f"a {type(grid).__name__}")
+        parts = [
+            ("points", grid.GetPoints().GetData(), other.GetPoints().GetData()),
+            ("types", grid.GetCellTypesArray(), other.GetCellTypesArray()),
+            ("nodes", grid.GetCells().GetConnectivityArray(), other.GetCells().GetConnectivityArray()),
+            ("cells", grid.GetCells().GetOffsetsArray(), other.GetCells().GetOffsetsArray()),
+        ]
+        for what in ["GetPointData", "GetCellData", "GetFieldData"]:
+            ours, theirs = getattr(grid, what)(), getattr(other, what)()
+            if what == "GetFieldData":
+                ours.RemoveArray("Time")  # of the reader
+            names = [sorted(data.GetArrayName(a) for a in range(data.GetNumberOfArrays())) for data in (ours, theirs)]
+            # Names of HDF5 have no slash.
+            links = [name.replace("/", "\u2215") for name in names[1]]
+            need(names[0] == links, f"time {time}: {what} is {names[0]}, not {links}")
+            parts += [(name, ours.GetArray(link), theirs.GetArray(name)) for link, name in zip(links, names[1])]
+        for name, ours, theirs in parts:
+            real = (vtk.VTK_FLOAT, vtk.VTK_DOUBLE)
+            shape = [
+                (a.GetNumberOfComponents(), a.GetNumberOfTuples(), a.GetDataTypeSize(), a.GetDataType() in real)
+                for a in (ours, theirs)
+            ]
+            need(shape[0] == shape[1], f"time {time}: {name} is {shape[0]}, not {shape[1]}")
+            need(numbers(ours) == numbers(theirs), f"time {time}: {name} differs")
 
 
 def evaluate(grid, index, at):
@@ -149,6 +200,9 @@ def main():
     failed, worst = 0, {}
     for expected in files:
         try:
+            if "times" in expected:
+                check_times(path.parent, expected)
+                continue
             error = check(path.parent, expected)
             worst[expected["precision"]] = max(error, worst.get(expected["precision"], 0.0))
         except Difference as difference:

@@ -175,6 +175,20 @@ impl Stored {
     }
 }
 
+/// The checkpoints of a run up to its newest one, by their number of steps. Those of more steps, which a run
+/// leaves that is continued from a former state, are not part of it.
+///
+/// # Errors
+/// A folder without checkpoints.
+pub fn states(run: &Path) -> Result<Vec<PathBuf>, ExportError> {
+    let nothing = || ExportError::NoState { path: run.to_owned() };
+    let newest = checkpoint::find(run).map_err(|_| nothing())?;
+    let mut files = checkpoint::present(&run.join("checkpoints"), u64::MAX)?;
+    let last = files.iter().position(|file| file.file_name() == newest.file_name()).ok_or_else(nothing)?;
+    files.truncate(last + 1);
+    Ok(files)
+}
+
 /// The names of folders inside of one that hold runs, as those of a study.
 fn runs_inside(path: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();

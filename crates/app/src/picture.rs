@@ -42,7 +42,7 @@ pub use error::PictureError;
 pub use geometry::Surface;
 pub use quantity::Quantity;
 pub use read::read;
-pub use run::{Moment, Run};
+pub use run::{Moment, Run, Source};
 
 use self::figure::{Bar, Layout, Page};
 use self::geometry::{Geometry, Level};
@@ -172,8 +172,8 @@ impl Picture {
     }
 
     fn panel<'a>(&self, run: &'a Run) -> Result<Panel<'a>, PictureError> {
-        let (time, file) = run.at(self.moment)?;
-        let fields = read(file)?;
+        let (time, source) = run.at(self.moment)?;
+        let fields = source.read()?;
         let quantity = match &self.field {
             Some(name) => Quantity::named(&fields, name, run.gamma)?,
             None => Quantity::telling(&fields, run.gamma)?,

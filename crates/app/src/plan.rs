@@ -63,6 +63,7 @@ use crate::pipeline::{DeviceSpec, Document, Pipeline};
 use crate::run::directory::Former;
 use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceTerm};
 use crate::systems::incompressible::{FlowRate, Incompressible};
+use crate::writer::Format;
 
 /// Options of the command line that are not keys of the file.
 #[derive(Clone, Debug, Default)]
@@ -167,6 +168,8 @@ pub struct FieldsPlan {
     pub fields: Arc<[OutputField]>,
     /// Whether numbers have 64 bits.
     pub double: bool,
+    /// The format of the files.
+    pub format: Format,
 }
 
 /// Fields on boundaries alone, resolved.
@@ -582,7 +585,7 @@ fn fields_plan(
     variables: &Variables,
     choices: &Choices,
 ) -> Result<FieldsPlan, InputError> {
-    let default = FieldsSpec { every: Every::End, names: None, double: false };
+    let default = FieldsSpec { every: Every::End, names: None, double: false, format: Format::Vtu };
     let (spec, written) = match &pipeline.output.fields {
         Wanted::Given(spec) => (spec, true),
         Wanted::Default => (&default, !choices.case_of_study),
@@ -590,5 +593,5 @@ fn fields_plan(
     };
     let limited = Elements::Allowed { limited: pipeline.space.limiting.is_some() };
     let fields = fields::resolve(spec.names.as_deref(), variables, &pipeline.constants, limited)?.into();
-    Ok(FieldsPlan { every: written.then_some(spec.every), fields, double: spec.double })
+    Ok(FieldsPlan { every: written.then_some(spec.every), fields, double: spec.double, format: spec.format })
 }

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | fields of one time, `.vtu` | [`UnstructuredFields::write`] |
 //! | fields over time, `.vtu` files and their `.pvd` | [`pvd::Series`] |
+//! | fields over time, one `.vtkhdf` file | [`vtkhdf::Series`] |
+//! | either of these, in the format of a run | [`Format::create`], [`Format::resume`] |
 //! | the same, written by a separate thread | [`background::BackgroundSeries`] |
 //! | a monitor's table, `.csv` | [`csv::Table`] |
 //! | curves as a picture, `.svg` | [`plot::Chart`] |
@@ -36,15 +38,19 @@
 //! ParaView draws Lagrange cells with straight sides until *Nonlinear Subdivision Level* (display properties)
 //! is raised. [`Cells::Linear`] writes linear cells instead.
 
+mod arrays;
 pub mod atomic;
 pub mod background;
 mod blocks;
 pub mod csv;
+mod hdf5;
 mod lagrange;
 mod linear;
 mod pattern;
 pub mod plot;
 pub mod pvd;
+mod series;
+pub mod vtkhdf;
 mod vtu;
 
 use std::path::{Path, PathBuf};
@@ -53,6 +59,7 @@ use dgsuite_basis::{Shape, lattice::lattice_len};
 
 pub use lagrange::lagrange_nodes;
 pub(crate) use linear::tetrahedra;
+pub use series::{AnySeries, Format, TimeSeries};
 pub(crate) use vtu::escape;
 
 /// The highest order of a Lagrange cell that VTK can read.
@@ -258,6 +265,14 @@ pub enum WriterError {
         line: usize,
         /// The line.
         text: String,
+    },
+    /// A `.vtkhdf` file that cannot be continued or read.
+    #[error("{}: {reason}; move the file away", path.display())]
+    Hdf {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
     },
     /// A table to be continued that has other columns.
     #[error("{} has columns `{found}`, now `{expected}` are to be written; move it away", path.display())]

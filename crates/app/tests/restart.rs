@@ -176,7 +176,7 @@ fn an_exported_state_is_the_file_that_the_run_wrote() {
         let outcome = case.dgsuite(&["export", "out/case"]);
         assert_eq!(outcome.code, 0, "{yaml}{}", outcome.stderr);
         let run = Run::open(&case.path("out/case")).unwrap();
-        let own = fs::read(&run.files().last().unwrap().1).unwrap();
+        let own = fs::read(run.files().last().unwrap().1.path()).unwrap();
         assert!(own == fs::read(case.path("out/case/export.vtu")).unwrap(), "{yaml}{}", outcome.stdout);
     }
     // What the limiter did in the last step is not stored.
@@ -464,4 +464,59 @@ fn incompressible_flow_is_carried_to_another_mesh() {
     for row in case.table("line.csv") {
         assert!((row[3] - row[2]).abs() < 1e-3, "{row:?}");
     }
+}
+
+/// All times are in one file; a continued run keeps the former ones, and checkpoints become the times of one.
+#[test]
+fn one_file_has_all_times() {
+    let yaml = WAVE.replace("time: { end: 0.1 }", "time: { end: 0.1, dt: 0.025 }");
+    let output = "output: { checkpoint: { every_steps: 1, keep: 99 }, fields: { every_steps: 1 } }\n";
+    let case = Case::new(&format!("{yaml}{output}"));
+    let outcome = case.dgsuite(&["run", "case.yaml", "--output", "out/files"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let one = ["--set", "output.fields.format=vtkhdf"];
+    case.run(&[&one[..], &["--set", "time.end=0.05"]].concat());
+    assert!(!case.path("out/case/fields.pvd").exists() && !case.path("out/case/fields").exists());
+    let read = |path: &str| -> Vec<(f64, UnstructuredFields)> {
+        let run = Run::open(&case.path(path)).unwrap();
+        run.files().iter().map(|(time, source)| (*time, source.read().unwrap())).collect()
+    };
+    let expected = read("out/files");
+    assert_eq!(expected.len(), 5);
+    let agree = |found: &[(f64, UnstructuredFields)], expected: &[(f64, UnstructuredFields)]| {
+        assert_eq!(found.len(), expected.len());
+        assert!(found.iter().zip(expected).all(|((t, a), (s, b))| t == s && a == b));
+    };
+    agree(&read("out/case"), &expected[..3]);
+    case.run(&[&one[..], &["--restart", "latest"]].concat());
+    agree(&read("out/case/fields.vtkhdf"), &expected);
+    // From a former state: its later times are dropped, and written again.
+    let former = ["--restart", "out/case/checkpoints/step-00000001.dgs", "--set", "time.end=0.05"];
+    case.run(&[&one[..], &former[..]].concat());
+    agree(&read("out/case"), &expected[..3]);
+
+    let outcome = case.dgsuite(&["export", "out/case", "--all", "-o", "all.vtkhdf"]);
+    assert!(
+        outcome.stdout.contains("at 2 times from t = 0.025 to 0.05"),
+        "{}{}",
+        outcome.stdout,
+        outcome.stderr
+    );
+    agree(&read("all.vtkhdf"), &expected[1..3]);
+    let outcome = case.dgsuite(&["export", "out/files", "-o", "out/last.vtkhdf"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    agree(&read("out/last.vtkhdf"), &expected[4..]);
+    let outcome = case.dgsuite(&["export", "out/case", "--all", "-o", "all.vtu"]);
+    assert!(outcome.code == 2 && outcome.stderr.contains("ends in .vtkhdf"), "{}", outcome.stderr);
+
+    // Other fields have no values at the former times.
+    let others = ["--restart", "latest", "--set", "output.fields.names=[u, { twice: 2*u }]"];
+    let outcome = case.dgsuite(&[&["run", "case.yaml"], &one[..], &others[..]].concat());
+    let parts = ["fields.vtkhdf", "every field needs values at all times", "move the file away"];
+    assert!(
+        outcome.code != 0 && parts.iter().all(|part| outcome.stderr.contains(part)),
+        "{}",
+        outcome.stderr
+    );
+    agree(&read("out/case"), &expected[..3]);
 }

@@ -14,6 +14,7 @@ use std::process::Command;
 use dgsuite::writer::{
     CellBlock, Cells, Field, MAX_LAGRANGE_ORDER, Precision, UnstructuredFields, VtuOptions,
 };
+use dgsuite::writer::{TimeSeries as _, Values, vtkhdf};
 use dgsuite_basis::{Shape, lattice::lattice};
 use dgsuite_mesh::{Mesh, generate, gmsh::Format, quality};
 use serde_json::{Value, json};
@@ -431,4 +432,83 @@ fn vtk_reads_every_shape_and_order() {
     let first = Value::Array(vec![expected[0].take()]);
     let (passed, text) = read_back(&python, &script, directory.path(), &first);
     assert!(!passed && text.contains("Pressure"), "a wrong value went unnoticed: {text}");
+}
+
+/// Blocks of curved cells of several shapes, with fields that depend on `time`.
+fn blocks(shapes: &[(Shape, usize)], components: usize, time: f64) -> UnstructuredFields {
+    let mut random = Random(7);
+    let mut pieces: Vec<CellBlock> = (shapes.iter())
+        .map(|&(shape, order)| {
+            let cells: Vec<_> =
+                (0..2).map(|c| Cell::curved(shape, order, c, components, &mut random)).collect();
+            block(shape, order, &cells)
+        })
+        .collect();
+    for block in &mut pieces {
+        let n = block.n_cells();
+        for field in &mut block.point_data {
+            let Values::Real(values) = &mut field.values else { panic!("a field of integers") };
+            values.iter_mut().for_each(|x| *x += time);
+        }
+        block.cell_data.push(Field::real("Sensor", 1, vec![0.1 + time; n]));
+        block.cell_data.push(Field::integer("Troubled / all", 1, vec![(2.0 * time) as i64; n]));
+    }
+    UnstructuredFields { time, pieces }
+}
+
+/// Series of mixed meshes: fields and cells that change, times that are replaced or dropped.
+#[test]
+fn vtk_reads_the_same_from_vtkhdf_as_from_vtu() {
+    let Some((python, script)) = required_tools("vtk_reads_the_same_from_vtkhdf_as_from_vtu") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let plane = [(Shape::Triangle, 3), (Shape::Quadrilateral, 2), (Shape::Triangle, 1)];
+    let solid = [(Shape::Prism, 2), (Shape::Hexahedron, 3), (Shape::Pyramid, 2), (Shape::Tetrahedron, 4)];
+    let names = ["Pressure", "Velocity"];
+    let mut expected = Vec::new();
+    for (name, precision, shapes, components) in [
+        ("plane", Precision::Double, &plane[..], 2),
+        ("solid", Precision::Single, &solid[..], 3),
+        ("same", Precision::Double, &solid[..1], 3),
+    ] {
+        let options = VtuOptions { precision, ..VtuOptions::default() };
+        let file = at(&format!("{name}.vtkhdf"));
+        let mut series = vtkhdf::Series::create(&file);
+        let fields = |time: f64| {
+            // Other cells at some times, as after a restart on another mesh.
+            let shapes = if (1.0..2.0).contains(&time) { &shapes[..1] } else { shapes };
+            blocks(shapes, components, time)
+        };
+        for time in [0.0, 0.5, 1.0, 1.25, 1.5, 2.0, 3.0] {
+            series.write(&fields(time), &options).unwrap();
+        }
+        // A continued series drops later times; fields that are known are not written again.
+        let mut series = vtkhdf::Series::resume(&file, 2.5, &names, precision).unwrap();
+        let before = std::fs::metadata(&file).unwrap().len();
+        series.write(&fields(2.25), &options).unwrap();
+        assert_eq!(series.times().unwrap(), [0.0, 0.5, 1.0, 1.25, 1.5, 2.0, 2.25]);
+        series.write(&fields(2.25), &options).unwrap();
+        let times = [0.0, 0.5, 1.0, 1.25, 1.5, 2.0, 2.25];
+        assert_eq!(series.times().unwrap(), times);
+        assert!(std::fs::metadata(&file).unwrap().len() > before);
+        let pairs: Vec<Value> = (times.iter())
+            .map(|&time| {
+                let vtu = format!("{name}-{time}.vtu");
+                fields(time).write(&at(&vtu), &options).unwrap();
+                json!([time, vtu])
+            })
+            .collect();
+        expected.push(json!({ "file": format!("{name}.vtkhdf"), "times": pairs }));
+        for (names, precision) in [(&names[..1], precision), (&["Pressure", "Mach"][..], precision)] {
+            let error = vtkhdf::Series::resume(&file, 2.5, names, precision).unwrap_err().to_string();
+            assert!(error.contains("it has the fields Pressure, Velocity"), "{error}");
+        }
+    }
+    let (passed, text) = read_back(&python, &script, directory.path(), &Value::Array(expected.clone()));
+    assert!(passed, "{text}");
+    // The comparison itself must find a value of another time.
+    let wrong = expected[0]["times"][1][1].take();
+    expected[0]["times"][1][1] = json!("plane-0.vtu");
+    let (passed, text) = read_back(&python, &script, directory.path(), &Value::Array(expected[..1].to_vec()));
+    assert!(!passed && text.contains("differs"), "{wrong} went unnoticed: {text}");
 }

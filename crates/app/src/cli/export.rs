@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::picture::slice;
-use crate::export::{ExportError, Fields, Stored};
+use crate::export::{ExportError, Fields, Stored, states};
 use crate::pipeline::source::{Located, Place, Source};
 use crate::post::cut::Slice;
-use crate::writer::{CellBlock, MAX_LAGRANGE_ORDER, atomic, csv};
+use crate::writer::{CellBlock, MAX_LAGRANGE_ORDER, UnstructuredFields, atomic, csv};
 
 pub(super) const HELP: &str = "\
 The state is that of a checkpoint, which every run writes at its end and, with output.checkpoint, in between. The run
@@ -19,6 +19,7 @@ Examples:
   dgsuite export out/vortex --field Mach --field Vorticity --order 6
   dgsuite export out/vortex --field 'head=p + rho*(u^2 + v^2)/2' -o head.vtu
   dgsuite export out/vortex --from out/vortex/checkpoints/step-00000138.dgs
+  dgsuite export out/vortex --all -o vortex.vtkhdf
   dgsuite export out/sphere --surface sphere --field Pressure
   dgsuite export out/sphere --slice y=0 --slice z=0 --field Velocity --field Vorticity
   dgsuite export out/cavity --line '0.5,0 0.5,1' --points 129 --field u";
@@ -30,6 +31,9 @@ pub(super) struct ExportArgs {
     /// Checkpoint to export (default: the newest one of the run)
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
+    /// All checkpoints of the run, as the times of one .vtkhdf file
+    #[arg(long, conflicts_with_all = ["from", "line"])]
+    all: bool,
     /// Field: Density, Mach, u, rho_x, … or a new name with a formula; may be repeated (default: the fields
     /// that the run writes)
     #[arg(long = "field", short, value_name = "NAME[=FORMULA]")]
@@ -51,8 +55,8 @@ pub(super) struct ExportArgs {
     #[arg(long, value_name = "N", default_value_t = 101, requires = "line",
           value_parser = clap::value_parser!(u32).range(2..=10_000_000))]
     points: u32,
-    /// File to write, .vtu or for a line .csv (default: export.vtu, surface.vtu, slice.vtu or line.csv in the
-    /// folder of the run)
+    /// File to write: .vtu or .vtkhdf, for a line .csv (default: export.vtu, surface.vtu, slice.vtu or
+    /// line.csv in the folder of the run; with --all they end in .vtkhdf)
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -65,8 +69,14 @@ pub(super) fn write(args: &ExportArgs) -> Result<String, ExportError> {
         (None, true, false) => "surface.vtu",
         (None, true, true) => "export.vtu",
     };
-    let path = args.output.clone().unwrap_or_else(|| args.run.join(name));
-    ends_in(&path, if args.line.is_some() { "csv" } else { "vtu" })?;
+    let usual = || args.run.join(name).with_extension(if args.all { "vtkhdf" } else { extension(name) });
+    let path = args.output.clone().unwrap_or_else(usual);
+    let ends: &[&str] = match (&args.line, args.all) {
+        (Some(_), _) => &["csv"],
+        (None, true) => &["vtkhdf"],
+        (None, false) => &["vtu", "vtkhdf"],
+    };
+    ends_in(&path, ends)?;
     if let Some(order) = args.order.filter(|order| !(1..=MAX_LAGRANGE_ORDER).contains(order)) {
         return Err(ExportError::Option {
             option: "--order",
@@ -74,18 +84,58 @@ pub(super) fn write(args: &ExportArgs) -> Result<String, ExportError> {
             expected: format!("cells of VTK have orders from 1 to {MAX_LAGRANGE_ORDER}"),
         });
     }
+    if path.extension().is_some_and(|found| found.eq_ignore_ascii_case("vtkhdf")) {
+        return all_times(args, &path);
+    }
     let stored = Stored::open(&args.run, args.from.as_deref())?;
     let fields = stored.fields(&args.fields)?;
     let what = match &args.line {
         Some(text) => line(&stored, &fields, text, args.points as usize, &path)?,
-        None => cells(&stored, &fields, args, &path)?,
+        None => {
+            let (written, what) = cells(&stored, &fields, args)?;
+            written.write(&path, &stored.options())?;
+            what
+        }
     };
     let names = fields.names().join(", ");
     Ok(format!("{}: {names} {what}, from {}", path.display(), stored.describe()))
 }
 
-/// Writes cells, and says which.
-fn cells(stored: &Stored, fields: &Fields, args: &ExportArgs, path: &Path) -> Result<String, ExportError> {
+/// Writes one or all stored states as the times of a file.
+fn all_times(args: &ExportArgs, path: &Path) -> Result<String, ExportError> {
+    use crate::writer::{TimeSeries as _, vtkhdf::Series};
+    let files = match args.all {
+        true => states(&args.run)?.into_iter().map(Some).collect(),
+        false => vec![args.from.clone()],
+    };
+    let mut said = Vec::new();
+    atomic::replace(path, |temporary| {
+        let mut series = Series::create(temporary);
+        for file in &files {
+            let stored = Stored::open(&args.run, file.as_deref())?;
+            let fields = stored.fields(&args.fields)?;
+            let (written, what) = cells(&stored, &fields, args)?;
+            series.write(&written, &stored.options())?;
+            let names = fields.names().join(", ");
+            said.push((format!("{}: {names} {what}", path.display()), stored.describe(), stored.time));
+        }
+        Ok::<(), ExportError>(())
+    })?;
+    Ok(match &said[..] {
+        [] => String::new(),
+        [(what, state, _)] => format!("{what}, from {state}"),
+        [(what, _, first), .., (_, _, last)] => {
+            format!("{what}, at {} times from t = {first} to {last}", said.len())
+        }
+    })
+}
+
+/// Computes fields on cells, and says on which.
+fn cells(
+    stored: &Stored,
+    fields: &Fields,
+    args: &ExportArgs,
+) -> Result<(UnstructuredFields, String), ExportError> {
     let order = args.order.unwrap_or_else(|| stored.order());
     let (written, of) = if !args.slices.is_empty() {
         let divisions = args.order.unwrap_or(2 * order);
@@ -96,9 +146,8 @@ fn cells(stored: &Stored, fields: &Fields, args: &ExportArgs, path: &Path) -> Re
     } else {
         (stored.volume(fields, order), format!("cells of order {order}"))
     };
-    written.write(path, &stored.options())?;
     let n: usize = written.pieces.iter().map(CellBlock::n_cells).sum();
-    Ok(format!("on {n} {of}"))
+    Ok((written, format!("on {n} {of}")))
 }
 
 /// Writes the table of a line, and says how long it is.
@@ -144,14 +193,20 @@ fn ends_of(text: &str, dim: usize) -> Result<[[f64; 3]; 2], ExportError> {
     })
 }
 
+/// The end of a name.
+fn extension(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, end)| end)
+}
+
 /// Rejects the name of a file that does not end as its content does.
-fn ends_in(path: &Path, extension: &str) -> Result<(), ExportError> {
-    match path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension)) {
+fn ends_in(path: &Path, extensions: &[&str]) -> Result<(), ExportError> {
+    let ends = |wanted: &&str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(wanted));
+    match extensions.iter().any(ends) {
         true => Ok(()),
         false => Err(ExportError::Option {
             option: "--output",
             found: path.display().to_string(),
-            expected: format!("the name of this file ends in .{extension}"),
+            expected: format!("the name of this file ends in .{}", extensions.join(" or .")),
         }),
     }
 }

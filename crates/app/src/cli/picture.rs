@@ -26,7 +26,8 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(super) struct PictureArgs {
-    /// Folders of results, drawn beside each other with the same colours (or .pvd and .vtu files of runs)
+    /// Folders of results, drawn beside each other with the same colours (or .pvd, .vtkhdf and .vtu files of
+    /// runs)
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// Field to draw: Density or rho, p, u, Velocity.x, speed, Mach, … (default: the one that tells most)

@@ -11,7 +11,7 @@ pub enum PictureError {
     #[error("{} has no fields to draw: {}", path.display(), if !path.exists() {
         "there is no such folder or file; give the folder of results of a run, such as out/vortex".to_owned()
     } else if inside.is_empty() {
-        "it needs fields.pvd, which `dgsuite run` writes (see `output.fields`)".to_owned()
+        "it needs fields.pvd or fields.vtkhdf, which `dgsuite run` writes (see `output.fields`)".to_owned()
     } else {
         format!("choose a run inside of it: {}", inside.join(", "))
     })]

@@ -12,6 +12,7 @@ use dgsuite_basis::{Shape, lattice::lattice_len};
 use flate2::read::ZlibDecoder;
 
 use super::PictureError;
+use crate::writer::vtkhdf;
 use crate::writer::{CellBlock, Field, MAX_LAGRANGE_ORDER, UnstructuredFields, Values, lagrange_nodes};
 
 /// Reads the fields of one time from a `.vtu` file of a run. Cells of one shape and order are one block; the
@@ -25,6 +26,26 @@ use crate::writer::{CellBlock, Field, MAX_LAGRANGE_ORDER, UnstructuredFields, Va
 pub fn read(path: &Path) -> Result<UnstructuredFields, PictureError> {
     let bytes = fs::read(path).map_err(|source| PictureError::Read { path: path.to_owned(), source })?;
     parse(&bytes).map_err(|what| PictureError::Damaged { path: path.to_owned(), what })
+}
+
+/// Reads time number `step` from a `.vtkhdf` file of a run, as [`read`].
+///
+/// # Errors
+/// [`PictureError::Damaged`] if the file is not one of this program or is damaged.
+pub(super) fn read_step(path: &Path, step: usize) -> Result<UnstructuredFields, PictureError> {
+    let damaged = |what: String| PictureError::Damaged { path: path.to_owned(), what };
+    let stored = vtkhdf::read::read(path, step).map_err(damaged)?;
+    let cells = Cells {
+        points: &stored.points,
+        nodes: &stored.nodes,
+        ends: &stored.ends,
+        types: &stored.types,
+        at_points: &stored.at_points,
+        of_cells: &stored.of_cells,
+    };
+    let mut pieces = Vec::new();
+    cells.split(&mut pieces).map_err(damaged)?;
+    Ok(UnstructuredFields { time: stored.time, pieces })
 }
 
 /// Parses the contents of a file; the error says what is wrong.
@@ -163,47 +184,70 @@ fn read_piece(piece: &str, data: &[u8], out: &mut Vec<CellBlock>) -> Result<(), 
     let ends = named("offsets")?.whole(data, n_cells)?;
     let types = named("types")?.whole(data, n_cells)?;
     let nodes = named("connectivity")?.whole(data, ends.last().copied().unwrap_or(0))?;
-    if nodes.iter().any(|&node| node >= n_points) {
-        return Err("a cell has a point that does not exist".to_owned());
-    }
-    let read = |section_name: &str, tuples: usize| -> Result<Vec<(Array<'_>, Vec<f64>)>, String> {
+    let read = |section_name: &str, tuples: usize| -> Result<Vec<Numbers>, String> {
         let arrays = section(piece, section_name)?.into_iter();
-        arrays.map(|a| a.numbers(data, tuples).map(|numbers| (a, numbers))).collect()
+        arrays.map(|a| a.numbers(data, tuples).map(|numbers| (a.name, a.components, numbers))).collect()
     };
     let (at_points, of_cells) = (read("PointData", n_points)?, read("CellData", n_cells)?);
+    let (points, nodes, ends) = (&points, &nodes, &ends);
+    let cells = Cells { points, nodes, ends, types: &types, at_points: &at_points, of_cells: &of_cells };
+    cells.split(out)
+}
 
-    // Cells by shape and order: their numbers, and their nodes in lattice order.
-    let mut kinds: BTreeMap<(Shape, usize), (Vec<usize>, Vec<usize>)> = BTreeMap::new();
-    let mut orders: BTreeMap<(Shape, usize), Vec<usize>> = BTreeMap::new();
-    let mut begin = 0;
-    for (cell, (&end, &kind)) in ends.iter().zip(&types).enumerate() {
-        let nodes = nodes.get(begin..end).ok_or("its cells overlap")?;
-        begin = end;
-        let kind = shape_of(kind, nodes.len())
-            .ok_or_else(|| format!("it has a cell of VTK's type {kind} with {} nodes", nodes.len()))?;
-        let order = orders.entry(kind).or_insert_with(|| lattice_order(kind.0, kind.1));
-        let (cells, all) = kinds.entry(kind).or_default();
-        cells.push(cell);
-        all.extend(order.iter().map(|&k| nodes[k]));
-    }
-    let gather = |arrays: &[(Array<'_>, Vec<f64>)], tuples: &[usize]| -> Vec<Field> {
-        let one = |(array, numbers): &(Array<'_>, Vec<f64>)| {
-            let c = array.components;
-            let values = tuples.iter().flat_map(|&t| numbers[c * t..c * (t + 1)].iter().copied()).collect();
-            Field { name: array.name.clone(), components: c, values: Values::Real(values) }
+/// Name, number of components and numbers of a field.
+type Numbers = (String, usize, Vec<f64>);
+
+/// Cells as VTK stores them.
+struct Cells<'a> {
+    points: &'a [f64],
+    nodes: &'a [usize],
+    ends: &'a [usize],
+    types: &'a [usize],
+    at_points: &'a [Numbers],
+    of_cells: &'a [Numbers],
+}
+
+impl Cells<'_> {
+    /// Splits cells into blocks, one for each shape and order.
+    fn split(&self, out: &mut Vec<CellBlock>) -> Result<(), String> {
+        let Self { points, nodes, ends, types, at_points, of_cells } = *self;
+        if nodes.iter().any(|&node| node >= points.len() / 3) {
+            return Err("a cell has a point that does not exist".to_owned());
+        }
+        // Cells by shape and order: their numbers, and their nodes in lattice order.
+        let mut kinds: BTreeMap<(Shape, usize), (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+        let mut orders: BTreeMap<(Shape, usize), Vec<usize>> = BTreeMap::new();
+        let mut begin = 0;
+        for (cell, (&end, &kind)) in ends.iter().zip(types).enumerate() {
+            let nodes = nodes.get(begin..end).ok_or("its cells overlap")?;
+            begin = end;
+            let kind = shape_of(kind, nodes.len())
+                .ok_or_else(|| format!("it has a cell of VTK's type {kind} with {} nodes", nodes.len()))?;
+            let order = orders.entry(kind).or_insert_with(|| lattice_order(kind.0, kind.1));
+            let (cells, all) = kinds.entry(kind).or_default();
+            cells.push(cell);
+            all.extend(order.iter().map(|&k| nodes[k]));
+        }
+        let gather = |arrays: &[Numbers], tuples: &[usize]| -> Vec<Field> {
+            let one = |(name, c, numbers): &Numbers| {
+                let c = *c;
+                let values =
+                    tuples.iter().flat_map(|&t| numbers[c * t..c * (t + 1)].iter().copied()).collect();
+                Field { name: name.clone(), components: c, values: Values::Real(values) }
+            };
+            arrays.iter().map(one).collect()
         };
-        arrays.iter().map(one).collect()
-    };
-    for ((shape, order), (cells, nodes)) in kinds {
-        out.push(CellBlock {
-            shape,
-            order,
-            points: nodes.iter().map(|&node| std::array::from_fn(|d| points[3 * node + d])).collect(),
-            point_data: gather(&at_points, &nodes),
-            cell_data: gather(&of_cells, &cells),
-        });
+        for ((shape, order), (cells, nodes)) in kinds {
+            out.push(CellBlock {
+                shape,
+                order,
+                points: nodes.iter().map(|&node| std::array::from_fn(|d| points[3 * node + d])).collect(),
+                point_data: gather(at_points, &nodes),
+                cell_data: gather(of_cells, &cells),
+            });
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The shape and order of a VTK cell.

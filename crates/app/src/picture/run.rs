@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::PictureError;
+use super::{PictureError, read};
+use crate::writer::UnstructuredFields;
 use crate::writer::pvd::Series;
+use crate::writer::vtkhdf;
 
 /// A run with its files of fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,8 +18,39 @@ pub struct Run {
     pub gamma: Option<f64>,
     /// The series of fields.
     path: PathBuf,
-    /// Times and files.
-    files: Vec<(f64, PathBuf)>,
+    /// Times, and where their fields are.
+    files: Vec<(f64, Source)>,
+}
+
+/// Where the fields of one time are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// In a `.vtu` file of their own.
+    File(PathBuf),
+    /// In a `.vtkhdf` file, under this number.
+    Step(PathBuf, usize),
+}
+
+impl Source {
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::File(path) => path,
+            Self::Step(path, _) => path,
+        }
+    }
+
+    /// Reads the fields.
+    ///
+    /// # Errors
+    /// Those of [`read`](super::read).
+    pub fn read(&self) -> Result<UnstructuredFields, PictureError> {
+        match self {
+            Self::File(path) => read::read(path),
+            Self::Step(path, step) => read::read_step(path, *step),
+        }
+    }
 }
 
 /// Which fields of a series are drawn.
@@ -33,7 +66,9 @@ pub enum Moment {
 }
 
 impl Run {
-    /// Finds the fields of a run: `path` is its folder, a series (`.pvd`) or one file (`.vtu`).
+    /// Finds the fields of a run: `path` is its folder, a series (`.pvd`, `.vtkhdf`) or one file (`.vtu`).
+    /// Of a folder with series of both formats, as after a restart with the other one, it is that with the
+    /// later end.
     ///
     /// # Errors
     /// [`PictureError::NoRun`] if there is none, and errors from reading the series.
@@ -44,18 +79,21 @@ impl Run {
         let (folder, series) = match path {
             _ if ends("vtu") && path.is_file() => {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                let files = vec![(f64::NAN, path.to_owned())];
+                let files = vec![(f64::NAN, Source::File(path.to_owned()))];
                 return Ok(Self { name: stem, title: None, gamma: None, path: path.to_owned(), files });
             }
-            _ if ends("pvd") && path.is_file() => (path.parent().unwrap_or(Path::new(".")), path.to_owned()),
-            _ => (path, path.join("fields.pvd")),
+            _ if SERIES.iter().any(|end| ends(end)) && path.is_file() => {
+                (path.parent().unwrap_or(Path::new(".")), vec![path.to_owned()])
+            }
+            _ => (path, SERIES.map(|end| path.join("fields").with_extension(end)).to_vec()),
         };
-        if !series.is_file() {
-            return Err(missing());
+        let mut found = Vec::new();
+        for path in series.into_iter().filter(|path| path.is_file()) {
+            found.push((list(&path)?, path));
         }
-        let files: Vec<(f64, PathBuf)> = (Series::read(&series)?.entries().iter())
-            .map(|(time, file)| (*time, series.parent().unwrap_or(Path::new(".")).join(file)))
-            .collect();
+        let end = |files: &[(f64, Source)]| files.last().map_or(f64::NEG_INFINITY, |(time, _)| *time);
+        found.sort_by(|(a, _), (b, _)| end(b).total_cmp(&end(a)));
+        let Some((files, series)) = found.into_iter().next() else { return Err(missing()) };
         if files.is_empty() {
             return Err(PictureError::Empty { what: format!("{} lists no file", series.display()) });
         }
@@ -73,7 +111,7 @@ impl Run {
 
     /// Times and files of the fields.
     #[must_use]
-    pub fn files(&self) -> &[(f64, PathBuf)] {
+    pub fn files(&self) -> &[(f64, Source)] {
         &self.files
     }
 
@@ -82,7 +120,7 @@ impl Run {
     /// # Errors
     /// [`PictureError::Time`] if the series has no such number, or the time is farther outside of it than two
     /// files are apart.
-    pub fn at(&self, moment: Moment) -> Result<(f64, &Path), PictureError> {
+    pub fn at(&self, moment: Moment) -> Result<(f64, &Source), PictureError> {
         let missing = |wanted: String| PictureError::Time {
             path: self.path.clone(),
             wanted,
@@ -97,11 +135,11 @@ impl Run {
                 self.files.get(number).ok_or_else(|| missing(format!("number {number}")))?
             }
             Moment::Time(wanted) => {
-                let far = |file: &&(f64, PathBuf)| (file.0 - wanted).abs();
+                let far = |file: &&(f64, Source)| (file.0 - wanted).abs();
                 let nearest = self.files.iter().min_by(|a, b| far(a).total_cmp(&far(b)));
                 let (first, last) = (self.files[0].0, self.files[self.files.len() - 1].0);
                 let room = (last - first) / (self.files.len().max(2) - 1) as f64 + 1e-9 * last.abs();
-                let known = |file: &&(f64, PathBuf)| far(file) <= room || (first..=last).contains(&wanted);
+                let known = |file: &&(f64, Source)| far(file) <= room || (first..=last).contains(&wanted);
                 nearest.filter(known).ok_or_else(|| missing(format!("time {wanted}")))?
             }
         };
@@ -109,13 +147,33 @@ impl Run {
     }
 }
 
+/// The ends of the names of series.
+const SERIES: [&str; 2] = ["pvd", "vtkhdf"];
+/// The times of a series, and where their fields are.
+fn list(series: &Path) -> Result<Vec<(f64, Source)>, PictureError> {
+    if series.extension().is_some_and(|end| end.eq_ignore_ascii_case("vtkhdf")) {
+        let times = vtkhdf::read::times(series);
+        let times = times.map_err(|what| PictureError::Damaged { path: series.to_owned(), what })?;
+        let step = |(number, time)| (time, Source::Step(series.to_owned(), number));
+        return Ok(times.into_iter().enumerate().map(step).collect());
+    }
+    let folder = series.parent().unwrap_or(Path::new("."));
+    let file = |(time, file): &(f64, String)| (*time, Source::File(folder.join(file)));
+    Ok(Series::read(series)?.entries().iter().map(file).collect())
+}
+
 /// The names of folders inside of one that have fields, as those of a study.
 fn runs_inside(path: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    let with_fields = entries.filter(|e| e.path().join("fields.pvd").is_file());
+    let with_fields = entries.filter(|e| has_fields(&e.path()));
     let mut names: Vec<String> = with_fields.map(|e| e.path().display().to_string()).collect();
     names.sort();
     names
+}
+
+/// Whether a folder has a series of fields.
+fn has_fields(folder: &Path) -> bool {
+    SERIES.iter().any(|end| folder.join("fields").with_extension(end).is_file())
 }
 
 /// The key `physics.gamma` of a resolved pipeline file.
@@ -131,7 +189,7 @@ mod tests {
 
     #[test]
     fn moments_are_found_by_time_and_number() {
-        let files = [0.0, 0.5, 1.0].map(|t| (t, PathBuf::from(format!("{t}.vtu")))).to_vec();
+        let files = [0.0, 0.5, 1.0].map(|t| (t, Source::File(format!("{t}.vtu").into()))).to_vec();
         let run = Run { name: "a".into(), title: None, gamma: None, path: "a/fields.pvd".into(), files };
         let time = |moment| run.at(moment).map(|(time, _)| time).ok();
         assert_eq!(time(Moment::Last), Some(1.0));

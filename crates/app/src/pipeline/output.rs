@@ -7,6 +7,7 @@ use super::node::Value;
 use super::problem::InputError;
 use super::section::{self, Section};
 use super::source::{Located, Place};
+use crate::writer::Format;
 
 /// How often something is written or recorded, beside the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,7 +98,12 @@ pub struct FieldsSpec {
     pub names: Option<Vec<FieldSpec>>,
     /// 64-bit numbers in the files (32-bit by default).
     pub double: bool,
+    /// The format of the files.
+    pub format: Format,
 }
+
+/// The words of `output.fields.format`.
+const FORMATS: &[(&str, Format)] = &[("vtu", Format::Vtu), ("vtkhdf", Format::Vtkhdf)];
 
 /// A field of the output.
 #[derive(Clone, Debug)]
@@ -213,10 +219,11 @@ impl AveragesSpec {
 
 impl FieldsSpec {
     fn read(section: &Section<'_>) -> Result<Self, InputError> {
-        section.choice("format", &[("vtu", ())])?;
+        let format = section.choice("format", FORMATS)?.map_or(Format::Vtu, |format| format.value);
         let names = FieldSpec::read_all(section)?;
         let double = section.choice("precision", &[("single", false), ("double", true)])?;
-        Ok(Self { every: Every::read(section, Every::End)?, names, double: double.is_some_and(|d| d.value) })
+        let double = double.is_some_and(|d| d.value);
+        Ok(Self { every: Every::read(section, Every::End)?, names, double, format })
     }
 }
 

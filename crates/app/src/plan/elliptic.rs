@@ -29,6 +29,7 @@ use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Located, Place};
 use crate::run::directory::Former;
 use crate::systems::elliptic::{EllipticSetup, Function};
+use crate::writer::Format;
 
 /// An elliptic problem, resolved and checked.
 pub struct EllipticPlan {
@@ -81,6 +82,8 @@ pub struct EllipticFields {
     pub fields: Vec<EllipticField>,
     /// Whether numbers have 64 bits.
     pub double: bool,
+    /// The format of the files.
+    pub format: Format,
 }
 
 /// A field of the output.
@@ -276,18 +279,22 @@ fn fields(
     exact: bool,
     choices: &Choices,
 ) -> Result<Option<EllipticFields>, InputError> {
-    let usual = || usual_fields(exact);
     let spec = match &file.output.fields {
         Wanted::Given(spec) => spec,
         Wanted::Default if !choices.case_of_study => {
-            return Ok(Some(EllipticFields { fields: usual(), double: false }));
+            return Ok(Some(EllipticFields {
+                fields: usual_fields(exact),
+                double: false,
+                format: Format::Vtu,
+            }));
         }
         _ => return Ok(None),
     };
-    let Some(names) = &spec.names else {
-        return Ok(Some(EllipticFields { fields: usual(), double: spec.double }));
+    let fields = match &spec.names {
+        Some(names) => named_fields(names, &file.constants, exact)?,
+        None => usual_fields(exact),
     };
-    Ok(Some(EllipticFields { fields: named_fields(names, &file.constants, exact)?, double: spec.double }))
+    Ok(Some(EllipticFields { fields, double: spec.double, format: spec.format }))
 }
 
 /// The fields of a run whose file names none: the solution and, where it is known, its error.

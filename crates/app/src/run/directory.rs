@@ -73,14 +73,14 @@ impl Directory {
         self.root.join("log.txt")
     }
 
-    /// Path of the list of field files.
+    /// Path of the list of field files, or of the one file of fields, without its extension.
     pub fn fields(&self) -> PathBuf {
-        self.root.join("fields.pvd")
+        self.root.join("fields")
     }
 
-    /// Path of the list of boundary files.
+    /// As [`fields`](Self::fields), of fields on boundaries.
     pub fn surfaces(&self) -> PathBuf {
-        self.root.join("surfaces.pvd")
+        self.root.join("surfaces")
     }
 
     /// Path of the means over time.

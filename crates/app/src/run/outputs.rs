@@ -16,10 +16,10 @@ use super::not_finite::NotFinite;
 use super::schedule::{self, Schedule};
 use super::surfaces;
 use crate::checkpoint::{self, Checkpoint};
+use crate::plan::fields::OutputField;
 use crate::plan::{Plan, SurfacesPlan};
 use crate::systems::hyperbolic::Hyperbolic;
 use crate::writer::background::BackgroundSeries;
-use crate::writer::pvd::Series;
 use crate::writer::{VtuOptions, WriterError};
 
 /// Results that could not be written. On several ranks the others do not know yet: rank 0 goes on with what
@@ -82,13 +82,18 @@ impl<'a> Outputs<'a> {
     /// # Errors
     /// Errors of the file system, or results of another program.
     pub fn open(plan: &'a Plan, directory: Directory, now: TimePoint) -> Result<Self, RunError> {
-        let open = |path: PathBuf| -> Result<BackgroundSeries, RunError> {
-            let series =
-                if plan.restart.is_some() { Series::resume(path, now.t)? } else { Series::create(path)? };
-            Ok(BackgroundSeries::new(series, fields::options(&plan.fields))?)
+        let open = |path: PathBuf, wanted: &[OutputField]| -> Result<BackgroundSeries, RunError> {
+            let (format, options) = (plan.fields.format, fields::options(&plan.fields));
+            let at_points = wanted.iter().filter(|field| field.of_element.is_none());
+            let names: Vec<&str> = at_points.map(|field| field.name.as_str()).collect();
+            let series = match plan.restart {
+                Some(_) => format.resume(&path, now.t, &names, &options)?,
+                None => format.create(&path)?,
+            };
+            Ok(BackgroundSeries::new(series, options)?)
         };
         let series = match plan.fields.every {
-            Some(every) => Some((open(directory.fields())?, Schedule::new(every, now))),
+            Some(every) => Some((open(directory.fields(), &plan.fields.fields)?, Schedule::new(every, now))),
             None => None,
         };
         let lattice_order = fields::lattice_order(plan.setup.order, &plan.setup.mesh);
@@ -96,7 +101,8 @@ impl<'a> Outputs<'a> {
             monitors: monitors::open(plan, &directory, now)?,
             surfaces: match &plan.surfaces {
                 Some(surfaces) => {
-                    Some((surfaces, open(directory.surfaces())?, Schedule::new(surfaces.every, now)))
+                    let series = open(directory.surfaces(), &surfaces.fields)?;
+                    Some((surfaces, series, Schedule::new(surfaces.every, now)))
                 }
                 None => None,
             },

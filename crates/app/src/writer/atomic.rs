@@ -42,6 +42,21 @@ fn fill_and_rename(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::R
     Ok(())
 }
 
+/// Replaces `path` in one step by the file that `make` writes, at a temporary path in the same directory.
+///
+/// # Errors
+/// The error of `make`, and [`WriterError::Io`]; the old file is then untouched.
+pub fn replace<E: From<WriterError>>(
+    path: &Path,
+    make: impl FnOnce(&Path) -> Result<(), E>,
+) -> Result<(), E> {
+    let temporary = beside(path).map_err(WriterError::io(path))?.into_temp_path();
+    make(&temporary)?;
+    temporary.persist(path).map_err(|error| WriterError::io(path)(error.error))?;
+    sync_names(path);
+    Ok(())
+}
+
 /// Writes the name of a file to the disk: until its directory is on the disk, a crash of the machine may undo
 /// the renaming. Where directories cannot be synchronised (some network file systems, Windows), the operating
 /// system decides when this happens.

@@ -3,13 +3,12 @@
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use super::pvd::Series;
-use super::{UnstructuredFields, VtuOptions, WriterError};
+use super::{TimeSeries, UnstructuredFields, VtuOptions, WriterError};
 
 /// A function that makes fields when they are about to be written.
 pub type Making = Box<dyn FnOnce() -> Result<UnstructuredFields, WriterError> + Send>;
 
-/// A [`Series`] that a thread compresses and writes, in the order given.
+/// A [`TimeSeries`] that a thread compresses and writes, in the order given.
 ///
 /// Only one set of fields waits while another is written. A run that makes fields faster than the disk
 /// accepts them has to wait, and needs memory for at most three sets.
@@ -36,9 +35,12 @@ impl BackgroundSeries {
     ///
     /// # Errors
     /// [`WriterError::Thread`] if the operating system cannot start one.
-    pub fn new(mut series: Series, options: VtuOptions) -> Result<Self, WriterError> {
+    pub fn new(
+        mut series: impl TimeSeries + Send + 'static,
+        options: VtuOptions,
+    ) -> Result<Self, WriterError> {
         let (sender, receiver) = sync_channel::<Making>(1);
-        let write = move || receiver.iter().try_for_each(|make| series.write(&make()?, &options).map(|_| ()));
+        let write = move || receiver.iter().try_for_each(|make| series.write(&make()?, &options));
         let worker = std::thread::Builder::new()
             .name("dgsuite-writer".to_owned())
             .spawn(write)
@@ -92,6 +94,7 @@ impl Drop for BackgroundSeries {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pvd::Series;
     use super::*;
 
     fn at(time: f64) -> UnstructuredFields {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{UnstructuredFields, VtuOptions, WriterError, atomic, vtu::escape};
+use super::{TimeSeries, UnstructuredFields, VtuOptions, WriterError, atomic, vtu::escape};
 
 /// A `.pvd` file, rewritten atomically after every new entry, so that ParaView can follow a run.
 ///
@@ -131,12 +131,18 @@ impl Series {
     }
 }
 
-fn make_directory(path: &Path) -> Result<(), WriterError> {
+pub(super) fn make_directory(path: &Path) -> Result<(), WriterError> {
     let parent = path.parent().unwrap_or(Path::new(""));
     if parent.as_os_str().is_empty() {
         return Ok(());
     }
     fs::create_dir_all(parent).map_err(WriterError::io(parent))
+}
+
+impl TimeSeries for Series {
+    fn write(&mut self, fields: &UnstructuredFields, options: &VtuOptions) -> Result<(), WriterError> {
+        Self::write(self, fields, options).map(|_| ())
+    }
 }
 
 /// Reads time and file from a line as [`Series::save`] writes it.

@@ -11,13 +11,12 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use dgsuite_basis::{Shape, lattice::lattice_len};
+use dgsuite_basis::Shape;
 
+use super::arrays::{self, Kind, Section, Sink};
 use super::blocks::Blocks;
 use super::pattern::Pattern;
-use super::{
-    CellBlock, Cells, Field, Precision, UnstructuredFields, Values, VtuOptions, WriterError, atomic,
-};
+use super::{CellBlock, Cells, UnstructuredFields, VtuOptions, WriterError, atomic};
 
 impl UnstructuredFields {
     /// Writes a `.vtu` file, atomically; the directory must exist. The current rayon pool compresses the
@@ -58,36 +57,6 @@ impl UnstructuredFields {
         })?;
         Ok((xml.len() + appended.offset + tail.len()) as u64)
     }
-
-    fn check(&self) -> Result<(), WriterError> {
-        let signature = |fields: &[Field]| -> Vec<(String, usize, bool)> {
-            let real = |f: &Field| matches!(f.values, Values::Real(_));
-            fields.iter().map(|f| (f.name.clone(), f.components, real(f))).collect()
-        };
-        for (piece, block) in self.pieces.iter().enumerate() {
-            let per_cell = lattice_len(block.shape, block.order);
-            let (n_cells, n_points) = (block.n_cells(), block.points.len());
-            if n_points % per_cell != 0 {
-                let expected = (n_cells + 1) * per_cell;
-                return Err(WriterError::Length { name: "points".into(), expected, found: n_points });
-            }
-            for (fields, n) in [(&block.point_data, n_points), (&block.cell_data, n_cells)] {
-                for field in fields {
-                    let (expected, found) = (n * field.components.max(1), field.values.len());
-                    if expected != found || field.components == 0 {
-                        return Err(WriterError::Length { name: field.name.clone(), expected, found });
-                    }
-                }
-            }
-            let first = &self.pieces[0];
-            if signature(&block.point_data) != signature(&first.point_data)
-                || signature(&block.cell_data) != signature(&first.cell_data)
-            {
-                return Err(WriterError::FieldsDiffer { piece });
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The arrays that follow the XML, and the offset of the next one.
@@ -97,96 +66,66 @@ struct Appended {
     offset: usize,
 }
 
-impl Appended {
-    /// Describes one piece in `xml` and appends its arrays.
-    fn piece(&mut self, xml: &mut String, block: &CellBlock, pattern: &Pattern) -> io::Result<()> {
-        let (n_elements, n_points) = (block.n_cells(), block.points.len());
-        let per_element = lattice_len(block.shape, block.order);
-        let n_parts = pattern.types.len();
-        let n_cells = n_elements * n_parts;
-        let _ = writeln!(xml, "<Piece NumberOfPoints=\"{n_points}\" NumberOfCells=\"{n_cells}\">");
+/// A piece of the file that is being described.
+struct Piece<'a> {
+    xml: &'a mut String,
+    appended: &'a mut Appended,
+    open: Option<&'static str>,
+}
 
-        xml.push_str("<Points>\n");
-        self.real(xml, "Points", 3, 3 * n_points, |i| block.points[i / 3][i % 3])?;
-        xml.push_str("</Points>\n<Cells>\n");
-        let n_nodes = pattern.nodes.len();
-        self.array(xml, "Int64", "connectivity", 1, n_elements * n_nodes, |i| {
-            ((i / n_nodes * per_element + pattern.nodes[i % n_nodes]) as i64).to_le_bytes()
-        })?;
-        self.array(xml, "Int64", "offsets", 1, n_cells, |i| {
-            ((i / n_parts * n_nodes + pattern.ends[i % n_parts]) as i64).to_le_bytes()
-        })?;
-        self.array(xml, "UInt8", "types", 1, n_cells, |i| [pattern.types[i % n_parts] as u8])?;
-        xml.push_str("</Cells>\n<PointData>\n");
-        for field in &block.point_data {
-            self.field(xml, field, n_points, |point| point)?;
-        }
-        xml.push_str("</PointData>\n<CellData>\n");
-        for field in &block.cell_data {
-            self.field(xml, field, n_cells, |cell| cell / n_parts)?;
-        }
-        xml.push_str("</CellData>\n</Piece>\n");
-        Ok(())
-    }
-
-    /// Appends a field with `n` tuples, where tuple `i` is `tuple(i)`; vectors in the plane get a zero.
-    fn field(
-        &mut self,
-        xml: &mut String,
-        field: &Field,
-        n: usize,
-        tuple: impl Fn(usize) -> usize + Sync,
-    ) -> io::Result<()> {
-        let given = field.components;
-        let written = if given == 2 { 3 } else { given };
-        let at = |i: usize| (i % written < given).then(|| tuple(i / written) * given + i % written);
-        match &field.values {
-            Values::Real(values) => {
-                self.real(xml, &field.name, written, n * written, |i| at(i).map_or(0.0, |at| values[at]))
-            }
-            Values::Integer(values) => {
-                let value = |i| at(i).map_or(0, |at| values[at]).to_le_bytes();
-                self.array(xml, "Int64", &field.name, written, n * written, value)
-            }
+impl Piece<'_> {
+    fn close(&mut self) {
+        if let Some(tag) = self.open.take() {
+            let _ = writeln!(self.xml, "</{tag}>");
         }
     }
+}
 
-    fn real(
-        &mut self,
-        xml: &mut String,
-        name: &str,
-        components: usize,
-        n: usize,
-        value: impl Fn(usize) -> f64 + Sync,
-    ) -> io::Result<()> {
-        match self.options.precision {
-            Precision::Single => {
-                self.array(xml, "Float32", name, components, n, |i| (value(i) as f32).to_le_bytes())
-            }
-            Precision::Double => self.array(xml, "Float64", name, components, n, |i| value(i).to_le_bytes()),
-        }
+impl Sink for Piece<'_> {
+    fn section(&mut self, section: Section) {
+        self.close();
+        let tag = match section {
+            Section::Points => "Points",
+            Section::Cells => "Cells",
+            Section::PointData => "PointData",
+            Section::CellData => "CellData",
+        };
+        self.open = Some(tag);
+        let _ = writeln!(self.xml, "<{tag}>");
     }
 
-    /// Appends `n` numbers of `W` bytes and describes them.
     fn array<const W: usize>(
         &mut self,
-        xml: &mut String,
-        kind: &str,
+        kind: Kind,
         name: &str,
         components: usize,
         n: usize,
         value: impl Fn(usize) -> [u8; W] + Sync,
     ) -> io::Result<()> {
-        let blocks = Blocks::compress(n, self.options.compression, value)?;
+        let blocks = Blocks::compress(n, self.appended.options.compression, value)?;
         let _ = writeln!(
-            xml,
-            "<DataArray type=\"{kind}\" Name=\"{}\" NumberOfComponents=\"{components}\" \
+            self.xml,
+            "<DataArray type=\"{kind:?}\" Name=\"{}\" NumberOfComponents=\"{components}\" \
              format=\"appended\" offset=\"{}\"/>",
             escape(name),
-            self.offset
+            self.appended.offset
         );
-        self.offset += blocks.len();
-        self.arrays.push(blocks);
+        self.appended.offset += blocks.len();
+        self.appended.arrays.push(blocks);
+        Ok(())
+    }
+}
+
+impl Appended {
+    /// Describes one piece in `xml` and appends its arrays.
+    fn piece(&mut self, xml: &mut String, block: &CellBlock, pattern: &Pattern) -> io::Result<()> {
+        let (n_points, n_cells) = (block.points.len(), block.n_cells() * pattern.types.len());
+        let _ = writeln!(xml, "<Piece NumberOfPoints=\"{n_points}\" NumberOfCells=\"{n_cells}\">");
+        let precision = self.options.precision;
+        let mut piece = Piece { xml, appended: self, open: None };
+        arrays::write(&mut piece, block, pattern, precision)?;
+        piece.close();
+        xml.push_str("</Piece>\n");
         Ok(())
     }
 }
@@ -215,6 +154,7 @@ pub(crate) fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Field, Precision, Values};
     use super::*;
     use dgsuite_basis::lattice::lattice;
     use vtkio::model::{Attribute, CellType, DataSet, Piece, UnstructuredGridPiece, Version, Vtk};

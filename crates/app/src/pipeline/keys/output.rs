@@ -7,6 +7,7 @@ use super::{FLOW, FLUID, Key, key};
 
 const TIME: super::Kind = Number(Above(0.0));
 const STEPS: super::Kind = Whole(1, usize::MAX);
+const FORMATS: &[&str] = &["vtu", "vtkhdf"];
 const NAMES: super::Kind = List("names of fields, or `Name: formula`", &[Text, Section]);
 
 pub(super) const KEYS: &[Key] = &[
@@ -21,7 +22,7 @@ pub(super) const KEYS: &[Key] = &[
         "output.fields",
         &[Words(&["none"]), Section],
         Says("the usual fields at the start and the end"),
-        "Fields for ParaView, in `fields.pvd` and `fields/*.vtu`; `none` writes none.",
+        "Fields for ParaView, in `fields.pvd` and `fields/*.vtu` or in `fields.vtkhdf`; `none` writes none.",
     ),
     key(
         "output.fields.every",
@@ -43,7 +44,13 @@ pub(super) const KEYS: &[Key] = &[
         Says("Density, Velocity and Pressure; u of advection; u and error of poisson"),
         "The fields: predefined names, primitive variables, or names of your own with a formula.",
     ),
-    key("output.fields.format", &[Words(&["vtu"])], Value("vtu"), "The format of the files."),
+    key(
+        "output.fields.format",
+        &[Words(FORMATS)],
+        Value("vtu"),
+        "The format of these fields and of those on boundaries: `vtu`, a file for each time and a list of them, or \
+         `vtkhdf`, one file with all times.",
+    ),
     key(
         "output.fields.precision",
         &[Words(&["single", "double"])],
@@ -54,7 +61,7 @@ pub(super) const KEYS: &[Key] = &[
         "output.surfaces",
         &[Section],
         Nothing,
-        "Fields on boundaries alone, in `surfaces.pvd` and `surfaces/*.vtu`.",
+        "Fields on boundaries alone, in `surfaces.pvd` and `surfaces/*.vtu` or in `surfaces.vtkhdf`.",
     )
     .of(FLOW),
     key("output.surfaces.boundaries", &[List("names of boundaries", &[Text])], Required, "The boundaries.")

@@ -90,7 +90,7 @@ boundaries:
 time: { scheme: rk4, cfl: 0.5, end: 1, steps: 3 }
 output:
   directory: out
-  fields: { every: 1, names: [Density, { A: rho }], format: vtu, precision: double }
+  fields: { every: 1, names: [Density, { A: rho }], format: vtkhdf, precision: double }
   surfaces: { boundaries: [a], every: 1, names: [Density] }
   averages: { from: 1, every: 1, names: [Density], deviations: true, reynolds_stresses: true }
   checkpoint: { every: 1, keep: 3 }

@@ -30,19 +30,24 @@ pub const PREVIOUS: &str = "previous";
 const PARTIAL: &str = ".previous.partial";
 
 /// Results in the directory itself.
-const FILES: [&str; 13] = [
+const FILES: [&str; 18] = [
     "summary.json",
     "pipeline.yaml",
     "fields.pvd",
+    "fields.vtkhdf",
     "surfaces.pvd",
+    "surfaces.vtkhdf",
     "averages.vtu",
     "log.txt",
     "convergence.svg",
     "report.md",
     "report.html",
     "export.vtu",
+    "export.vtkhdf",
     "surface.vtu",
+    "surface.vtkhdf",
     "slice.vtu",
+    "slice.vtkhdf",
     "line.csv",
 ];
 

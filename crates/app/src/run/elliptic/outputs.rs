@@ -13,8 +13,9 @@ use crate::run::not_finite::NotFinite;
 use crate::run::pictures;
 use crate::systems::elliptic::{Elliptic, Solved};
 use crate::systems::hyperbolic::SampledSet;
-use crate::writer::pvd::Series;
-use crate::writer::{CellBlock, Field, Precision, UnstructuredFields, VtuOptions, WriterError, csv};
+use crate::writer::{
+    CellBlock, Field, Precision, TimeSeries as _, UnstructuredFields, VtuOptions, WriterError, csv,
+};
 
 /// Writes all results except the summary.
 ///
@@ -48,7 +49,7 @@ pub(super) fn write(
     }
     if let Some(fields) = &plan.fields {
         let precision = if fields.double { Precision::Double } else { Precision::Single };
-        let mut series = Series::create(directory.fields())?;
+        let mut series = fields.format.create(&directory.fields())?;
         let sampled = sample(&fields.fields);
         not_finite.look_at_fields(&sampled);
         series.write(&sampled, &VtuOptions { precision, ..VtuOptions::default() })?;
