@@ -25,6 +25,7 @@ pub mod states;
 mod time;
 pub mod values;
 pub mod variables;
+pub mod vocabulary;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -5,6 +5,7 @@ pub mod cut;
 pub mod forces;
 pub mod history;
 pub mod line;
+pub mod points;
 pub mod spectrum;
 pub mod volume;
 pub mod wall;

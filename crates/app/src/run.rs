@@ -16,6 +16,7 @@ pub mod not_finite;
 pub mod outputs;
 pub mod pictures;
 mod projection;
+pub mod sampling;
 pub mod schedule;
 pub mod summary;
 pub mod surfaces;

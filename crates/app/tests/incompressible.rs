@@ -117,8 +117,8 @@ time: { dt: 0.01, steps: 12 }
 solver: { pressure: { tolerance: 1e-11 }, velocity: { tolerance: 1e-11 } }
 monitors:
   - divergence: { every_steps: 1 }
-  - probe: { points: [[1, 0.5], [1.5, 0.5]], fields: [u, p] }
-  - integral: { fields: [{ enstrophy: (v_x - u_y)^2/2 }] }
+  - probe: { points: [[1, 0.5], [1.5, 0.25]], fields: [u, p, Vorticity, y*u_y + t] }
+  - integral: { fields: [{ enstrophy: Vorticity^2/2 }, { first: x*y*u }] }
   - forces: { boundary: [ymin, ymax], reference: { density: 1, velocity: 1, length: 1 } }
 checks:
   - { value: linear.pressure.iterations, between: [0, 50] }
@@ -137,6 +137,15 @@ fn a_developed_flow_stays_as_it_is_and_drags_its_walls() {
     assert!((number(&summary, "/integral/enstrophy") - 16.0 / 3.0).abs() < 1e-7);
     assert!((number(&summary, "/probe/u/0") - 1.0).abs() < 1e-8);
     assert!((number(&summary, "/probe/p/difference") - 0.4).abs() < 1e-7);
+    // At (1, 1/2) and (3/2, 1/4): ω = −u_y = 8y − 4.
+    for (path, value) in [
+        ("/probe/Vorticity/0", 0.0),
+        ("/probe/Vorticity/1", -2.0),
+        ("/probe/y*u_y + t/1", 0.5 + number(&summary, "/time/end")),
+        ("/integral/first", 2.0 / 3.0),
+    ] {
+        assert!((number(&summary, path) - value).abs() < 1e-7, "{path}: {summary}");
+    }
     assert!((number(&summary, "/forces/ymin+ymax/viscous_force/0") - 1.6).abs() < 1e-7);
     assert!(number(&summary, "/divergence/l2") < 1e-8 && number(&summary, "/divergence/jumps") < 1e-8);
     assert!(number(&summary, "/timing/phases/pressure") > 0.0);

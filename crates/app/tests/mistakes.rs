@@ -270,6 +270,10 @@ fn outputs_monitors_and_checks_by_wrong_names() {
     refused(&case, &[], &["unknown key `eror` in `monitors.0`", "case.yaml:13:15", "`error`?"]);
     let case = more("monitors: [ { integral: { fields: [rho*q] } } ]\n");
     refused(&case, &[], &["`monitors.0.integral.fields`", "unknown name `q`", "case.yaml:13:40"]);
+    let names = ["known: rho, u, v, p, rho_x,", "x, y, z, t, Density,", " Mach,", " gamma,", " rho_E,"];
+    refused(&case, &[], &names);
+    let case = more("monitors: [ { probe: { points: [[1, 0.5]], fields: [2*Mack] } } ]\n");
+    refused(&case, &[], &["unknown name `Mack`", "did you mean `Mach`?"]);
     let case = more(
         "monitors: [ { integral: { fields: [rho], reference: { file: no.txt, columns: { rho: 2 } } } } ]\n",
     );

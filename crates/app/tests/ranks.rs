@@ -119,8 +119,8 @@ output:
   checkpoint: { every_steps: 6, keep: 2 }
 monitors:
   - residual: { every_steps: 3 }
-  - integral: { fields: [rho, u*u + v*v], every_steps: 3 }
-  - probe: { points: [[0.4, 0.3], [1.9, 0.9]], fields: [rho, u], every_steps: 3 }
+  - integral: { fields: [rho, u*u + v*v, Schlieren], every_steps: 3 }
+  - probe: { points: [[0.4, 0.3], [1.9, 0.9]], fields: [rho, Mach, Vorticity], every_steps: 3 }
   - forces: { boundary: ymin, every_steps: 3, reference: { density: 1, length: 1, velocity: 1 } }
 ";
 

@@ -12,7 +12,8 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
             let far = if word.iter().eq(letters.iter()) { 0 } else { distance(&word, &letters) };
             (far, letters.len().max(word.len()), k)
         })
-        .filter(|(far, length, _)| 3 * far <= *length.max(&3))
+        // A single letter is not a misspelt other one.
+        .filter(|(far, length, _)| 3 * far <= *length.max(&3) && (*far < word.len() || *far == 0))
         .min_by_key(|(far, ..)| *far)
         .map(|(.., k)| k)
 }

@@ -57,16 +57,8 @@ impl Stored {
                 if specs.is_empty() {
                     return Ok(Fields::Flow(Arc::clone(&plan.fields.fields)));
                 }
-                let mut constants = plan.constants.clone();
-                if let Some(gas) = plan.setup.law.gas() {
-                    let own = [("gamma", gas.gamma), ("gas_constant", plan.setup.law.gas_constant())];
-                    let given = |name: &str| plan.constants.values().iter().any(|(known, _)| known == name);
-                    for (name, value) in own.into_iter().filter(|(name, _)| !given(name)) {
-                        constants = constants.and(name, value);
-                    }
-                }
                 let limited = Elements::Allowed { limited: plan.setup.limiting.is_some() };
-                let fields = resolve(Some(&specs), &plan.variables, &constants, limited)?;
+                let fields = resolve(Some(&specs), &plan.variables, &plan.constants, limited)?;
                 match fields.iter().find(|field| of_last_step(field)) {
                     Some(field) => Err(ExportError::NotStored { name: field.name.clone() }),
                     None => Ok(Fields::Flow(fields.into())),

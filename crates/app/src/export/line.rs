@@ -1,12 +1,10 @@
 //! The solution along a line, as a table.
 
-use std::collections::HashMap;
-
-use super::points::evaluate;
 use super::{ExportError, Fields, Stored};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Located;
 use crate::post::line;
+use crate::post::points::at_places;
 use crate::writer::Values;
 use dgsuite_mesh::Locator;
 
@@ -36,26 +34,13 @@ impl Stored {
         let (mesh, [a, b]) = (self.mesh(), ends.value);
         let (s, points) = line::points(a, b, n.saturating_sub(1).max(1));
         let locator = Locator::new(mesh);
-        let samples = self.polynomials(fields);
-        // The sample and the position in it of each element.
-        let mut known: HashMap<usize, (usize, usize)> = HashMap::new();
-        for (number, sample) in samples.iter().enumerate() {
-            known.extend(sample.elements.iter().enumerate().map(|(cell, &e)| (e, (number, cell))));
-        }
-        let mut places = vec![Vec::new(); samples.len()];
-        let mut rows_of = vec![Vec::new(); samples.len()];
-        for (row, &x) in points.iter().enumerate() {
-            let found = locator.find(x).and_then(|(element, r)| Some((*known.get(&element)?, r)));
-            if let Some(((number, cell), r)) = found {
-                places[number].push((cell, r));
-                rows_of[number].push(row);
-            }
-        }
+        let places: Vec<_> = points.iter().map(|&x| locator.find(x)).collect();
+        let (at, rows_of): (Vec<_>, Vec<_>) =
+            at_places(&self.polynomials(fields), &places).into_iter().unzip();
         let axes = &["x", "y", "z"][..mesh.dim];
         let mut columns: Vec<String> =
             std::iter::once("s").chain(axes.iter().copied()).map(str::to_owned).collect();
         let mut rows: Vec<Vec<f64>> = vec![Vec::new(); points.len()];
-        let at = samples.iter().zip(&places).map(|(sample, places)| evaluate(sample, places)).collect();
         for (number, piece) in self.computed(at, fields, 1).into_iter().enumerate() {
             let arrays =
                 piece.point_data.iter().chain(piece.cell_data.iter().filter(|f| f.name != "element_id"));

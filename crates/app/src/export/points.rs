@@ -1,6 +1,5 @@
-//! The solution at any points of elements: its polynomials, evaluated.
+//! The solution of a stored state on lattices, and the fields that are computed from it.
 
-use dgsuite_basis::{LagrangeBasis, lattice::lattice_len};
 use dgsuite_ops::Sample;
 
 use super::fields::of_last_step;
@@ -9,44 +8,6 @@ use crate::run::elliptic::outputs;
 use crate::run::fields::compute;
 use crate::systems::elliptic::located;
 use crate::writer::CellBlock;
-
-/// A point of an element: the number of the element in its sample, and its reference coordinates.
-pub(super) type Place = (usize, [f64; 3]);
-
-/// Evaluates the polynomials of samples on a lattice, and positions, at places; one element for each place.
-pub(super) fn evaluate(sample: &Sample, places: &[Place]) -> Sample {
-    let basis = LagrangeBasis::new(sample.shape, sample.order);
-    let nodes = lattice_len(sample.shape, sample.order);
-    let mut out = Sample {
-        shape: sample.shape,
-        order: sample.order,
-        elements: places.iter().map(|&(cell, _)| sample.elements[cell]).collect(),
-        points: Vec::with_capacity(places.len()),
-        values: vec![Vec::with_capacity(places.len()); sample.values.len()],
-        gradients: sample.gradients.iter().map(|axis| vec![Vec::new(); axis.len()]).collect(),
-    };
-    // The places of one element share an evaluation of the basis.
-    for run in places.chunk_by(|a, b| a.0 == b.0) {
-        let range = run[0].0 * nodes..(run[0].0 + 1) * nodes;
-        let matrix = basis.eval(&run.iter().map(|&(_, r)| r).collect::<Vec<_>>());
-        for q in 0..run.len() {
-            let row = matrix.row(q);
-            let mean = |column: &[f64]| row.iter().zip(&column[range.clone()]).map(|(l, v)| l * v).sum();
-            let mut x = [0.0; 3];
-            for (l, node) in row.iter().zip(&sample.points[range.clone()]) {
-                (0..3).for_each(|d| x[d] += l * node[d]);
-            }
-            out.points.push(x);
-            for (to, from) in out.values.iter_mut().zip(&sample.values) {
-                to.push(mean(from));
-            }
-            for (to, from) in out.gradients.iter_mut().flatten().zip(sample.gradients.iter().flatten()) {
-                to.push(mean(from));
-            }
-        }
-    }
-    out
-}
 
 impl Stored {
     /// Returns the solution on lattices that determine its polynomials, with gradients if the fields need

@@ -4,9 +4,9 @@ use dgsuite_basis::lattice::{lattice, lattice_len};
 use dgsuite_basis::{LagrangeBasis, Matrix, Shape};
 use dgsuite_ops::Sample;
 
-use super::points::{Place, evaluate};
 use super::{ExportError, Fields, Stored};
 use crate::post::cut::{Cut, Slice};
+use crate::post::points::{Place, evaluate};
 use crate::writer::{UnstructuredFields, tetrahedra};
 
 /// Points that are nearer to a plane, by this share of their element, are on it.

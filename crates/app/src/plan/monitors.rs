@@ -9,8 +9,9 @@ use dgsuite_physics::formula::Formula;
 
 use super::states::States;
 use super::variables::Variables;
+use super::vocabulary::Vocabulary;
 use crate::pipeline::Pipeline;
-use crate::pipeline::expression::{COORDINATES, Constants};
+use crate::pipeline::expression::COORDINATES;
 use crate::pipeline::mistakes::{both, each};
 use crate::pipeline::monitors::{ForcesSpec, HistorySpec, MonitorKind, MonitorSpec, NamedFormula, Norm};
 use crate::pipeline::output::Every;
@@ -29,6 +30,9 @@ pub struct MonitorPlan {
     /// Its times, besides the end.
     pub every: Every,
 }
+
+/// A point with its element and the coordinates in it, which are `None` outside of the mesh.
+pub type Placed = ([f64; 3], Option<(usize, [f64; 3])>);
 
 /// The quantities that a monitor records, resolved.
 pub enum MonitorJob {
@@ -60,11 +64,13 @@ pub enum MonitorJob {
     /// Values at points.
     Probe {
         /// The points.
-        points: Vec<[f64; 3]>,
+        points: Vec<Placed>,
         /// Names: those given, or the formulas as written.
         names: Vec<String>,
-        /// Formulas in the primitive variables.
+        /// Formulas with the arguments of [`Vocabulary::new`].
         formulas: Vec<Formula>,
+        /// Whether one of them uses a derivative.
+        gradients: bool,
     },
     /// Forces on boundaries.
     Forces(ForcesJob),
@@ -130,10 +136,9 @@ pub fn resolve(
     reference: Option<&Reference>,
     base: &Path,
 ) -> Result<Vec<MonitorPlan>, InputError> {
-    let named = |fields: &[NamedFormula],
-                 variables: &[&str]|
-     -> Result<(Vec<String>, Vec<Formula>), InputError> {
-        let formulas = each(fields.iter().map(|f| states.constants.located_formula(&f.formula, variables)))?;
+    let vocabulary = Vocabulary::new(states.variables, states.constants);
+    let named = |fields: &[NamedFormula]| -> Result<(Vec<String>, Vec<Formula>), InputError> {
+        let formulas = each(fields.iter().map(|f| vocabulary.formula(&f.formula)))?;
         Ok((fields.iter().map(|f| f.name.clone()).collect(), formulas))
     };
     each(specs.iter().map(|spec| {
@@ -148,11 +153,11 @@ pub fn resolve(
                     Some(spec) => histories(spec, &names, base),
                     None => Ok(vec![None; names.len()]),
                 };
-                let formulas = each(fields.iter().map(|f| integrand(f, states)));
+                let formulas = each(fields.iter().map(|f| integrand(f, states, &vocabulary)));
                 let (formulas, references) = both(formulas, references)?;
                 MonitorJob::Integral { names, formulas, references }
             }
-            MonitorKind::Divergence => MonitorJob::Divergence(Box::new(divergence(states)?)),
+            MonitorKind::Divergence => MonitorJob::Divergence(Box::new(divergence(states, &vocabulary)?)),
             MonitorKind::FlowRate if !has_flow_rate(states.variables.law()) => {
                 let (key, expected) = ("physics.flow_rate", "a mean velocity, such as { mean: 1 }");
                 let problem = Problem::MissingKey { key: key.to_owned(), expected: expected.to_owned() };
@@ -162,8 +167,9 @@ pub fn resolve(
             MonitorKind::Limited => MonitorJob::Limited,
             MonitorKind::Probe { points, fields } => {
                 let points = each(points.iter().map(|point| probe_point(point, mesh)));
-                let ((names, formulas), points) = both(named(fields, &states.variables.primitive), points)?;
-                MonitorJob::Probe { points, names, formulas }
+                let ((names, formulas), points) = both(named(fields), points)?;
+                let gradients = formulas.iter().any(|f| states.variables.uses_gradients(f));
+                MonitorJob::Probe { points, names, formulas, gradients }
             }
             MonitorKind::Forces(spec) => MonitorJob::Forces(forces(spec, mesh, reference)?),
             MonitorKind::Wall(spec) => MonitorJob::Wall(forces(spec, mesh, reference)?),
@@ -183,33 +189,30 @@ pub fn resolve(
     }))
 }
 
-/// The arguments of integrated formulas with derivatives: primitive variables, their derivatives,
-/// `x, y, z, t`.
-fn derivative_variables(variables: &Variables) -> Vec<&str> {
-    variables.with_gradients().into_iter().chain(COORDINATES).collect()
-}
-
-/// Returns the formula of an integral; one that uses derivatives has primitive variables alone.
-fn integrand(field: &NamedFormula, states: &States<'_>) -> Result<Integrand, InputError> {
-    let (constants, variables) = (states.constants, states.variables);
-    let derivatives = derivative_variables(variables);
-    if let Ok(formula) = constants.formula(&field.formula.value, &derivatives)
-        && variables.gradients.iter().any(|name| formula.depends_on(name))
-    {
+/// Returns the formula of an integral; one that uses derivatives has no conserved variables as arguments.
+fn integrand(
+    field: &NamedFormula,
+    states: &States<'_>,
+    vocabulary: &Vocabulary,
+) -> Result<Integrand, InputError> {
+    let formula = vocabulary.formula(&field.formula)?;
+    if states.variables.uses_gradients(&formula) {
         return Ok(Integrand::Derivatives(formula));
     }
-    let values = integral_variables(variables);
+    let values = integral_variables(states.variables);
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
-    constants.located_formula(&field.formula, &values).map(Integrand::Values)
+    let of_values = Vocabulary::with_arguments(states.variables, states.constants, &values);
+    // A formula may name a derivative without depending on it.
+    Ok(match of_values.parse(&field.formula.value) {
+        Ok(formula) => Integrand::Values(formula),
+        Err(_) => Integrand::Derivatives(formula),
+    })
 }
 
 /// Returns the square of the divergence of the velocity.
-fn divergence(states: &States<'_>) -> Result<Formula, InputError> {
+fn divergence(states: &States<'_>, vocabulary: &Vocabulary) -> Result<Formula, InputError> {
     let text = if states.variables.dim() == 3 { "(u_x + v_y + w_z)^2" } else { "(u_x + v_y)^2" };
-    let formula = Constants::default().formula(text, &derivative_variables(states.variables));
-    formula.map_err(|error| {
-        InputError::nowhere(Problem::Formula { key: "monitors.divergence".to_owned(), error })
-    })
+    vocabulary.known("monitors.divergence", text)
 }
 
 /// Warns of means that would begin at or after the end of the run and never be computed.
@@ -319,10 +322,10 @@ fn coordinates(point: &Located<Vec<f64>>, mesh: &Mesh) -> Result<[f64; 3], Input
     Ok(std::array::from_fn(|d| point.value.get(d).copied().unwrap_or(0.0)))
 }
 
-fn probe_point(point: &Located<Vec<f64>>, mesh: &Mesh) -> Result<[f64; 3], InputError> {
+fn probe_point(point: &Located<Vec<f64>>, mesh: &Mesh) -> Result<Placed, InputError> {
     let x = coordinates(point, mesh)?;
     match mesh.find_point(x) {
-        Some(_) => Ok(x),
+        Some(place) => Ok((x, Some(place))),
         None => Err(InputError::at(&point.place, Problem::PointOutside { point: x })),
     }
 }

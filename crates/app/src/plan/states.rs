@@ -8,6 +8,7 @@ use dgsuite_physics::formula::Formula;
 use dgsuite_physics::{Exact, Source};
 
 use super::variables::Variables;
+use super::vocabulary::Vocabulary;
 use crate::pipeline::expression::{COORDINATES, Constants};
 use crate::pipeline::mistakes::each;
 use crate::pipeline::problem::{InputError, Problem};
@@ -119,9 +120,11 @@ impl States<'_> {
             if matches!(self.variables.law(), Law::Incompressible(_)) {
                 self.constants.located_formula(&spec.text, &COORDINATES)?;
             }
-            let Ok(formula) = self.constants.formula(&spec.text.value, &arguments) else {
+            let of =
+                |arguments: &[&str]| Vocabulary::with_arguments(self.variables, self.constants, arguments);
+            let Ok(formula) = of(&arguments).parse(&spec.text.value) else {
                 let all: Vec<&str> = arguments.iter().copied().chain(["t"]).collect();
-                self.constants.located_formula(&spec.text, &all)?;
+                of(&all).formula(&spec.text)?;
                 let expected = "a formula of x, y, z and t, or one of the state and x, y, z, without t";
                 return Err(InputError::range(&spec.text, expected));
             };

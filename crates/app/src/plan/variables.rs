@@ -58,9 +58,14 @@ impl Variables {
         names
     }
 
-    /// The arguments of formulas for fields: primitive variables, then their derivatives.
+    /// The first arguments of formulas of the solution: primitive variables, then their derivatives.
     pub fn with_gradients(&self) -> Vec<&str> {
         self.primitive.iter().copied().chain(self.gradients.iter().map(String::as_str)).collect()
+    }
+
+    /// Returns whether a formula uses a derivative.
+    pub fn uses_gradients(&self, formula: &Formula) -> bool {
+        self.gradients.iter().any(|name| formula.depends_on(name))
     }
 
     /// The primitive variables that must be positive.

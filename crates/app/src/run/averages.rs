@@ -11,7 +11,7 @@ use dgsuite_timeint::TimePoint;
 use super::fields;
 use super::schedule::Schedule;
 use crate::plan::AveragesPlan;
-use crate::plan::fields::VELOCITY;
+use crate::plan::vocabulary::VELOCITY;
 use crate::systems::hyperbolic::Hyperbolic;
 use crate::writer::{Field, UnstructuredFields, Values, VtuOptions, WriterError};
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dgsuite_mesh::Mesh;
+use dgsuite_physics::formula::Formula;
 
 use crate::plan::FieldsPlan;
 use crate::plan::fields::{OfElement, OutputField};
@@ -49,7 +50,7 @@ pub(crate) fn compute(
     let of_elements = of_elements(solver, fields);
     let piece = |set: SampledSet| {
         let own: Vec<Field> = of_elements.iter().map(|(name, values)| cells(name, values, &set)).collect();
-        let mut piece = block(set, solver.dim(), order, fields, mark_failures);
+        let mut piece = block(set, (solver.dim(), solver.time()), order, fields, mark_failures);
         piece.cell_data.extend(own);
         piece
     };
@@ -91,34 +92,52 @@ pub fn sample_later(
     let (dim, fields) = (solver.dim(), Arc::clone(fields));
     Some(Box::new(move || {
         let sets = later.wait().map_err(|e| WriterError::Device { reason: e.to_string() })?;
-        let pieces = sets.into_iter().map(|set| block(set, dim, order, &fields, false)).collect();
+        let pieces = sets.into_iter().map(|set| block(set, (dim, time), order, &fields, false)).collect();
         Ok(UnstructuredFields { time, pieces })
     }))
 }
 
+/// Evaluates formulas, with the arguments of [`Vocabulary::new`](crate::plan::vocabulary::Vocabulary::new),
+/// at the points of a set: `[formula][point]`. Without gradients in the set they must not use derivatives.
+pub(super) fn evaluate<'f>(
+    set: &SampledSet,
+    (dim, time): (usize, f64),
+    formulas: impl IntoIterator<Item = &'f Formula>,
+) -> Vec<Vec<f64>> {
+    let x: [Vec<f64>; 3] = std::array::from_fn(|d| set.points.iter().map(|x| x[d]).collect());
+    // A formula without derivatives ignores these arguments.
+    let unused = set.values.len() * dim * usize::from(set.gradients.is_empty());
+    let time = [time];
+    let arguments: Vec<&[f64]> = (set.values.iter().chain(&set.gradients).map(Vec::as_slice))
+        .chain(std::iter::repeat_n(&[0.0][..], unused))
+        .chain(x.iter().map(Vec::as_slice))
+        .chain([&time[..]])
+        .collect();
+    let value = |formula: &Formula| {
+        let mut column = vec![0.0; set.points.len()];
+        formula.eval_batch(&arguments, &mut column);
+        column
+    };
+    formulas.into_iter().map(value).collect()
+}
+
 fn block(
     set: SampledSet,
-    dim: usize,
+    (dim, time): (usize, f64),
     order: usize,
     fields: &[OutputField],
     mark_failures: bool,
 ) -> CellBlock {
-    // A formula without derivatives ignores these arguments.
-    let unused = set.values.len() * dim * usize::from(set.gradients.is_empty());
-    let arguments: Vec<&[f64]> = (set.values.iter().chain(&set.gradients).map(Vec::as_slice))
-        .chain(std::iter::repeat_n(&[0.0][..], unused))
-        .collect();
     let n = set.points.len();
-    let point_data = fields
-        .iter()
-        .filter(|field| field.of_element.is_none())
+    let formulas = fields.iter().flat_map(|field| &field.components);
+    let mut columns = evaluate(&set, (dim, time), formulas).into_iter();
+    let of_points = fields.iter().filter(|field| field.of_element.is_none());
+    let point_data = of_points
         .map(|field| {
             let parts = field.components.len();
             let mut values = vec![0.0; n * parts];
-            let mut column = vec![0.0; n];
-            for (c, formula) in field.components.iter().enumerate() {
-                formula.eval_batch(&arguments, &mut column);
-                for (i, &x) in column.iter().enumerate() {
+            for (c, column) in columns.by_ref().take(parts).enumerate() {
+                for (i, x) in column.into_iter().enumerate() {
                     values[i * parts + c] = x;
                 }
             }

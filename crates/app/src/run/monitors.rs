@@ -9,6 +9,7 @@ use super::flow;
 use super::limited;
 use super::not_finite::NotFinite;
 use super::pictures;
+use super::sampling;
 use super::schedule::Schedule;
 use crate::pipeline::monitors::Norm;
 use crate::plan::{ForcesJob, Integrand, MonitorJob, Plan};
@@ -136,13 +137,9 @@ impl Monitor<'_> {
                 row.extend(driven.map_or([f64::NAN; 2], |driven| [driven.mean, driven.force]));
             }
             MonitorJob::Limited => row.extend(limited::row(solver)),
-            MonitorJob::Probe { points, formulas, names } => {
-                for values in solver.evaluate_at(points) {
-                    match values {
-                        Some(values) => row.extend(formulas.iter().map(|f| f.eval(&values))),
-                        None => row.extend(formulas.iter().map(|_| f64::NAN)),
-                    }
-                }
+            MonitorJob::Probe { points, formulas, names, gradients } => {
+                let values = sampling::at_points(solver, points, formulas, *gradients);
+                row.extend(values.into_iter().flatten());
                 last.probe.insert(self.name.clone(), by_field(names, &row[2..]));
             }
             MonitorJob::Forces(job) => {

@@ -2,6 +2,7 @@
 
 use super::functions;
 use super::table::Table;
+use super::{Formula, FormulaError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -25,8 +26,8 @@ pub enum NameError {
     },
 }
 
-/// Variables, constants, parameters and tables that a formula may use, in addition to the functions, `pi` and
-/// `deg = pi/180`.
+/// Variables, constants, parameters, tables and other formulas that a formula may use, in addition to the
+/// functions, `pi` and `deg = pi/180`.
 ///
 /// A name of the user replaces `deg`, so that formulas which define it themselves keep their meaning.
 ///
@@ -37,6 +38,14 @@ pub struct Names {
     variables: Vec<String>,
     values: BTreeMap<String, Value>,
     tables: BTreeMap<String, Arc<Table>>,
+    definitions: BTreeMap<String, Arc<Definition>>,
+}
+
+/// A formula that has a name in other formulas.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Definition {
+    pub(super) text: String,
+    pub(super) names: Names,
 }
 
 /// The meaning of a name that is not a variable.
@@ -97,6 +106,31 @@ impl Names {
         Ok(self)
     }
 
+    /// Adds a name for a formula: formulas that use it contain that formula in its place. The formula itself
+    /// is read with `its` names, so that constants of the user do not change its meaning. Its variables must
+    /// be among these variables; if one of them is not, or if the name already has a meaning, nothing is
+    /// added.
+    ///
+    /// ```
+    /// use dgsuite_physics::formula::{Formula, Names};
+    /// let its = Names::new(["rho", "p"]).constant("gamma", 1.4)?;
+    /// let names = Names::new(["p", "rho"]).define("c", "sqrt(gamma*p/rho)", &its)?;
+    /// assert_eq!(Formula::parse("2*c", &names)?.eval(&[1.0, 1.4]), 2.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FormulaError`] if the formula cannot be read.
+    pub fn define(mut self, name: &str, text: &str, its: &Self) -> Result<Self, FormulaError> {
+        let formula = Formula::parse(text, its)?;
+        let known = |variable: &&str| self.variables.iter().any(|v| v == variable);
+        if self.check(name).is_ok() && formula.variables().iter().all(known) {
+            let definition = Definition { text: text.to_owned(), names: its.clone() };
+            self.definitions.insert(name.to_owned(), Arc::new(definition));
+        }
+        Ok(self)
+    }
+
     /// Returns the variables in order.
     pub fn variables(&self) -> &[String] {
         &self.variables
@@ -105,7 +139,8 @@ impl Names {
     /// Returns all names except functions, the most used ones first.
     pub(super) fn known(&self) -> impl Iterator<Item = &str> {
         let variables = self.variables.iter().map(String::as_str);
-        variables.chain(self.values.keys().map(String::as_str)).chain(["pi", "deg"])
+        let values = self.values.keys().map(String::as_str);
+        variables.chain(values).chain(self.definitions.keys().map(String::as_str)).chain(["pi", "deg"])
     }
 
     /// Returns the names of the tables.
@@ -115,6 +150,10 @@ impl Names {
 
     pub(super) fn find_table(&self, name: &str) -> Option<&Table> {
         self.tables.get(name).map(Arc::as_ref)
+    }
+
+    pub(super) fn definition(&self, name: &str) -> Option<&Definition> {
+        self.definitions.get(name).map(Arc::as_ref)
     }
 
     pub(super) fn value(&self, name: &str) -> Option<Value> {
@@ -142,6 +181,8 @@ impl Names {
             "a constant"
         } else if self.tables.contains_key(name) {
             "a table"
+        } else if self.definitions.contains_key(name) {
+            "the name of a formula"
         } else {
             return Ok(());
         };
@@ -178,5 +219,25 @@ mod tests {
         assert!(taken("").contains("not a name"));
         let names = names.constant("M", 0.5).unwrap();
         assert_eq!(names.parameter("M", 0.5).unwrap_err().to_string(), "`M` is already a constant");
+    }
+
+    #[test]
+    fn a_formula_with_a_name_keeps_its_own_meaning_of_names() {
+        let its = Names::new(["p", "rho"]).constant("gamma", 1.4).unwrap();
+        let names = Names::new(["rho", "x", "p"]).constant("gamma", 9.0).unwrap();
+        let names = names.define("c", "sqrt(gamma*p/rho)", &its).unwrap();
+        let names = names.define("hidden", "u_x", &Names::new(["u_x"])).unwrap();
+        let names = names.define("gamma", "1", &its).unwrap();
+        let formula = Formula::parse("gamma*c + c^2", &names).unwrap();
+        assert_eq!(formula.eval(&[1.4, 5.0, 4.0]), 9.0 * 2.0 + 4.0);
+        assert_eq!(formula.variables(), ["rho", "p"]);
+        // It cannot use variables that are not there, and it is one of the names that a message lists.
+        let error = Formula::parse("hidden", &names).unwrap_err();
+        assert_eq!(error.hint.as_deref(), Some("known: rho, x, p, gamma, c, pi, deg"));
+        assert_eq!(
+            names.clone().constant("c", 1.0).unwrap_err().to_string(),
+            "`c` is already the name of a formula"
+        );
+        assert!(names.define("d", "1 +", &its).is_err());
     }
 }

@@ -148,8 +148,7 @@ pub(super) const KEYS: &[Key] = &[
         "monitors[].integral.fields",
         &[FORMULAS],
         Required,
-        "The integrands: formulas in the conserved and primitive variables, x, y, z and t. With derivatives, \
-         such as `u_y`, they may use the primitive variables only.",
+        "The integrands: formulas of the solution, such as `rho_E`, `Mach` or `(v_x - u_y)^2/2`.",
     )
     .of(FLOW),
     key(
@@ -259,7 +258,7 @@ pub(super) const KEYS: &[Key] = &[
         "monitors[].probe.fields",
         &[FORMULAS],
         Required,
-        "The recorded quantities: formulas in the primitive variables.",
+        "The recorded quantities: formulas of the solution, such as `p`, `Mach` or `Vorticity`.",
     )
     .of(FLOW),
 ];

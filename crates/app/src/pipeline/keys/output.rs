@@ -42,7 +42,7 @@ pub(super) const KEYS: &[Key] = &[
         "output.fields.names",
         &[NAMES],
         Says("Density, Velocity and Pressure; u of advection; u and error of poisson"),
-        "The fields: predefined names, primitive variables, or names of your own with a formula.",
+        "The fields: predefined names, variables, derivatives, or names of your own with a formula of the solution.",
     ),
     key(
         "output.fields.format",
