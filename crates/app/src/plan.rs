@@ -21,6 +21,7 @@ pub mod print;
 mod reactions;
 pub mod resolved;
 mod restart;
+pub mod samples;
 pub mod states;
 mod time;
 pub mod values;

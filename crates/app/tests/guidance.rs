@@ -117,7 +117,7 @@ fn messages_quote_the_table_of_keys() {
     }
     let outcome = case.dgsuite(&["keys", "monitors.0.probe.fields"]);
     assert!(
-        outcome.code == 0 && outcome.stdout.starts_with("monitors[].probe.fields  ["),
+        outcome.code == 0 && outcome.stdout.starts_with("monitors[].{probe,sample}.fields  ["),
         "{}",
         outcome.stdout
     );

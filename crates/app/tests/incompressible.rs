@@ -152,6 +152,71 @@ fn a_developed_flow_stays_as_it_is_and_drags_its_walls() {
     assert!(summary.get("conservation").is_none(), "{summary}");
 }
 
+#[test]
+fn samples_on_a_line_a_plane_and_at_points_of_a_file_are_those_of_the_flow() {
+    let samples = "\
+monitors:
+  - sample: { line: { from: [1, 0.125], to: [1, 1.125], points: 5 }, fields: [u, { spin: Vorticity }], every_steps: 6 }
+  - sample: { plane: { corner: [0.5, -0.25], sides: [[1, 0], [0, 1]], points: [3, 5] }, fields: [u] }
+  - sample: { points: { file: points.csv }, fields: [u*x] }
+checks:
+  - { value: sample.spin.max, near: 3, within: 1e-6 }
+";
+    let case = Case::new(&format!("{}{samples}", &PLATES[..PLATES.find("monitors:").unwrap()]));
+    std::fs::write(case.path("points.csv"), "# sensors\ny;x\n0.5;0.75\n0.25;9\n").unwrap();
+    let summary = case.run(&[]);
+    let rows = |name: &str| {
+        let text = std::fs::read_to_string(case.path("out/case/monitors").join(name)).unwrap();
+        let (head, rows) = text.split_once('\n').unwrap();
+        let row = |line: &str| line.split(',').map(|x| x.parse().unwrap()).collect::<Vec<f64>>();
+        (head.to_owned(), rows.lines().map(row).collect::<Vec<_>>())
+    };
+    let exact = |y: f64| 4.0 * y * (1.0 - y);
+    let (head, line) = rows("sample.csv");
+    assert_eq!(head, "step,time,point,s,x,y,u,spin");
+    // Four of five points are in the mesh, at the start, at step 6 and at the end.
+    let found: Vec<(f64, f64)> = line.iter().map(|row| (row[0], row[2])).collect();
+    let all = [0.0, 6.0, 12.0].iter().flat_map(|&step| (0..4).map(move |i| (step, f64::from(i))));
+    assert_eq!(found, all.collect::<Vec<_>>());
+    for row in &line {
+        assert!((row[3] - 0.25 * row[2]).abs() < 1e-12 && row[4] == 1.0 && row[5] == 0.125 + row[3]);
+        assert!(
+            (row[6] - exact(row[5])).abs() < 1e-7 && (row[7] - 8.0 * row[5] + 4.0).abs() < 1e-6,
+            "{row:?}"
+        );
+    }
+    let (head, plane) = rows("sample-2.csv");
+    assert_eq!((head.as_str(), plane.len()), ("step,time,point,x,y,u", 2 * 12));
+    assert!(plane.iter().all(|row| (row[5] - exact(row[4])).abs() < 1e-7));
+    let (head, points) = rows("sample-3.csv");
+    assert_eq!((head.as_str(), points.len()), ("step,time,point,x,y,u*x", 2));
+    assert!((points[1][5] - 0.75).abs() < 1e-7 && points[1][2..5] == [0.0, 0.75, 0.5]);
+    assert!((number(&summary, "/sample/u/min") - exact(0.125)).abs() < 1e-7);
+    // Three of four rows of cells are whole.
+    let cells = std::fs::read(case.path("out/case/monitors/sample-2.vtu")).unwrap();
+    assert!(String::from_utf8_lossy(&cells).contains("NumberOfCells=\"6\""));
+    // A new run takes the files of this one away.
+    case.run(&["--set", "monitors=[]", "--set", "checks=[]"]);
+    assert!(!case.path("out/case/monitors/sample-2.vtu").exists());
+    assert!(case.path("out/case/previous/monitors/sample-2.vtu").exists());
+
+    let refused = |monitor: &str, words: &[&str]| {
+        let set = format!("monitors=[{{ sample: {{ {monitor}, fields: [u] }} }}]");
+        let outcome = case.dgsuite(&["check", "case.yaml", "--set", &set, "--set", "checks=[]"]);
+        assert_eq!(outcome.code, 2, "{}", outcome.stdout);
+        words.iter().for_each(|word| assert!(outcome.stderr.contains(word), "{word}: {}", outcome.stderr));
+    };
+    refused(
+        "line: { from: [5, 0], to: [6, 0] }",
+        &["no point of `monitors.0.sample.line.from` is in the mesh"],
+    );
+    refused("plane: { corner: [0, 0], sides: [[1, 0]] }", &["sides", "two sides of the plane"]);
+    refused("plane: { corner: [0, 0], sides: [[1, 0], [2, 0]] }", &["not parallel"]);
+    refused("points: { file: no.csv }", &["a table that can be read"]);
+    refused("points: [[1, 0.5]], line: { from: [0, 0], to: [1, 0] }", &["points", "line"]);
+    refused("points: [[1, 0.5], [9, 9]]", &["the point (9.000000, 9.000000, 0.000000) is outside"]);
+}
+
 /// A channel that is periodic along the flow, which starts from rest.
 const DRIVEN: &str = "\
 title: A driven channel

@@ -121,6 +121,7 @@ monitors:
   - residual: { every_steps: 3 }
   - integral: { fields: [rho, u*u + v*v, Schlieren], every_steps: 3 }
   - probe: { points: [[0.4, 0.3], [1.9, 0.9]], fields: [rho, Mach, Vorticity], every_steps: 3 }
+  - sample: { plane: { corner: [0.2, -0.3], sides: [[1, 0], [0.3, 1]], points: [4, 5] }, fields: [p, Schlieren], every_steps: 6 }
   - forces: { boundary: ymin, every_steps: 3, reference: { density: 1, length: 1, velocity: 1 } }
 ";
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::picture::slice;
-use crate::export::{ExportError, Fields, Stored, states};
+use crate::export::{ExportError, Fields, Line, Stored, states};
 use crate::pipeline::source::{Located, Place, Source};
 use crate::post::cut::Slice;
 use crate::writer::{CellBlock, MAX_LAGRANGE_ORDER, UnstructuredFields, atomic, csv};
@@ -22,7 +22,8 @@ Examples:
   dgsuite export out/vortex --all -o vortex.vtkhdf
   dgsuite export out/sphere --surface sphere --field Pressure
   dgsuite export out/sphere --slice y=0 --slice z=0 --field Velocity --field Vorticity
-  dgsuite export out/cavity --line '0.5,0 0.5,1' --points 129 --field u";
+  dgsuite export out/cavity --line '0.5,0 0.5,1' --points 129 --field u
+  dgsuite export out/cavity --at sensors.csv --field p";
 
 #[derive(Debug, Args)]
 pub(super) struct ExportArgs {
@@ -55,26 +56,31 @@ pub(super) struct ExportArgs {
     #[arg(long, value_name = "N", default_value_t = 101, requires = "line",
           value_parser = clap::value_parser!(u32).range(2..=10_000_000))]
     points: u32,
-    /// File to write: .vtu or .vtkhdf, for a line .csv (default: export.vtu, surface.vtu, slice.vtu or
-    /// line.csv in the folder of the run; with --all they end in .vtkhdf)
+    /// File of points, of which a table is written in place of the volume: its columns x, y and z, or the
+    /// first ones
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["line", "order", "surfaces", "slices", "all"])]
+    at: Option<PathBuf>,
+    /// File to write: .vtu or .vtkhdf, for a table .csv (default: export.vtu, surface.vtu, slice.vtu,
+    /// line.csv or samples.csv in the folder of the run; with --all they end in .vtkhdf)
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 /// Writes the file and says what is in it.
 pub(super) fn write(args: &ExportArgs) -> Result<String, ExportError> {
-    let name = match (&args.line, args.slices.is_empty(), args.surfaces.is_empty()) {
+    let name = match (&args.line, &args.at, args.slices.is_empty(), args.surfaces.is_empty()) {
         (Some(_), ..) => "line.csv",
-        (None, false, _) => "slice.vtu",
-        (None, true, false) => "surface.vtu",
-        (None, true, true) => "export.vtu",
+        (None, Some(_), ..) => "samples.csv",
+        (None, None, false, _) => "slice.vtu",
+        (None, None, true, false) => "surface.vtu",
+        (None, None, true, true) => "export.vtu",
     };
     let usual = || args.run.join(name).with_extension(if args.all { "vtkhdf" } else { extension(name) });
     let path = args.output.clone().unwrap_or_else(usual);
-    let ends: &[&str] = match (&args.line, args.all) {
-        (Some(_), _) => &["csv"],
-        (None, true) => &["vtkhdf"],
-        (None, false) => &["vtu", "vtkhdf"],
+    let ends: &[&str] = match (args.line.is_some() || args.at.is_some(), args.all) {
+        (true, _) => &["csv"],
+        (false, true) => &["vtkhdf"],
+        (false, false) => &["vtu", "vtkhdf"],
     };
     ends_in(&path, ends)?;
     if let Some(order) = args.order.filter(|order| !(1..=MAX_LAGRANGE_ORDER).contains(order)) {
@@ -89,9 +95,17 @@ pub(super) fn write(args: &ExportArgs) -> Result<String, ExportError> {
     }
     let stored = Stored::open(&args.run, args.from.as_deref())?;
     let fields = stored.fields(&args.fields)?;
-    let what = match &args.line {
-        Some(text) => line(&stored, &fields, text, args.points as usize, &path)?,
-        None => {
+    let what = match (&args.line, &args.at) {
+        (Some(text), _) => {
+            let ends = on_command_line("--line", text);
+            let ends = ends.with(ends_of(text, stored.mesh().dim)?);
+            table(&stored.line(&ends, args.points as usize, &fields)?, &path)?
+        }
+        (None, Some(file)) => {
+            let word = on_command_line("--at", &file.display().to_string());
+            table(&stored.at(&word.with(file.clone()), &fields)?, &path)?
+        }
+        (None, None) => {
             let (written, what) = cells(&stored, &fields, args)?;
             written.write(&path, &stored.options())?;
             what
@@ -150,16 +164,8 @@ fn cells(
     Ok((written, format!("on {n} {of}")))
 }
 
-/// Writes the table of a line, and says how long it is.
-fn line(
-    stored: &Stored,
-    fields: &Fields,
-    text: &str,
-    points: usize,
-    path: &Path,
-) -> Result<String, ExportError> {
-    let ends = on_command_line("--line", text);
-    let line = stored.line(&ends.with(ends_of(text, stored.mesh().dim)?), points, fields)?;
+/// Writes a table, and says how long it is.
+fn table(line: &Line, path: &Path) -> Result<String, ExportError> {
     let mut table = line.columns.join(",");
     table.push('\n');
     for row in &line.rows {

@@ -32,7 +32,9 @@ impl Problem {
             Self::MissingBoundary { .. } => Code::MissingBoundary,
             Self::UnknownRegion { .. } | Self::MissingRegion { .. } => Code::Region,
             Self::Periodic { .. } | Self::PeriodicBoundary { .. } => Code::Periodic,
-            Self::PointOutside { .. } | Self::LineOutside { .. } => Code::OutsideMesh,
+            Self::PointOutside { .. } | Self::LineOutside { .. } | Self::SampleOutside { .. } => {
+                Code::OutsideMesh
+            }
             Self::Memory { .. } => Code::Memory,
             Self::Overwrites { .. } | Self::Unwritable { .. } => Code::Results,
             Self::Twice { .. } => Code::NameTwice,

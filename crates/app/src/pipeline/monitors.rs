@@ -1,5 +1,9 @@
 //! The list `monitors`: numbers that are recorded during a run.
 
+mod places;
+
+pub use places::PlacesSpec;
+
 use std::path::PathBuf;
 
 use super::keys::{self, Scope};
@@ -11,7 +15,7 @@ use super::source::{Located, Place};
 use super::state::StateSpec;
 
 /// The words for monitors, which are also the names of their files.
-pub const KINDS: [&str; 10] = [
+pub const KINDS: [&str; 11] = [
     "residual",
     "error",
     "integral",
@@ -22,6 +26,7 @@ pub const KINDS: [&str; 10] = [
     "wall",
     "recirculation",
     "probe",
+    "sample",
 ];
 
 /// A monitor as written.
@@ -49,7 +54,7 @@ pub enum MonitorKind {
     },
     /// Integrals over the domain.
     Integral {
-        /// Formulas in the conserved and primitive variables, derivatives of the latter, x, y, z and t.
+        /// Formulas of the solution.
         fields: Vec<NamedFormula>,
         /// The table to compare their history with.
         reference: Option<HistorySpec>,
@@ -64,7 +69,14 @@ pub enum MonitorKind {
     Probe {
         /// The points.
         points: Vec<Located<Vec<f64>>>,
-        /// Formulas in the primitive variables.
+        /// Formulas of the solution.
+        fields: Vec<NamedFormula>,
+    },
+    /// Values at many points, in a table of one row for each.
+    Sample {
+        /// The points.
+        places: PlacesSpec,
+        /// Formulas of the solution.
         fields: Vec<NamedFormula>,
     },
     /// Forces on a boundary, with coefficients.
@@ -200,14 +212,19 @@ impl MonitorSpec {
             "error" => (error(&section)?, every(Every::End)?),
             "integral" => {
                 section.known()?;
-                let fields = formulas(&section, "conserved or primitive variables")?;
+                let fields = formulas(&section)?;
                 let reference = history(&section, &fields)?;
                 (MonitorKind::Integral { fields, reference }, every(Every::End)?)
             }
             "probe" => {
                 section.known()?;
-                let fields = formulas(&section, "primitive variables")?;
-                (MonitorKind::Probe { points: points(&section)?, fields }, every(Every::Steps(1))?)
+                let fields = formulas(&section)?;
+                (MonitorKind::Probe { points: places::listed(&section)?, fields }, every(Every::Steps(1))?)
+            }
+            "sample" => {
+                section.known()?;
+                let fields = formulas(&section)?;
+                (MonitorKind::Sample { places: PlacesSpec::read(&section)?, fields }, every(Every::End)?)
             }
             "forces" => (MonitorKind::Forces(forces(&section, true)?), every(Every::Steps(FORCE_STEPS))?),
             "wall" => (MonitorKind::Wall(forces(&section, false)?), every(Every::End)?),
@@ -294,9 +311,9 @@ fn forces(section: &Section<'_>, history: bool) -> Result<ForcesSpec, InputError
 }
 
 /// Reads formulas, each alone or as `Name: formula`.
-fn formulas(section: &Section<'_>, variables: &str) -> Result<Vec<NamedFormula>, InputError> {
-    let expected = format!("a list of formulas in the {variables}");
-    let items = section.list("fields")?.ok_or_else(|| section.missing("fields", &expected))?;
+fn formulas(section: &Section<'_>) -> Result<Vec<NamedFormula>, InputError> {
+    let expected = "a list of formulas in the variables of the model";
+    let items = section.list("fields")?.ok_or_else(|| section.missing("fields", expected))?;
     let key = section.key("fields");
     let one = |item: &Node| {
         let (name, node) = match &item.value {
@@ -330,21 +347,4 @@ fn history(section: &Section<'_>, fields: &[NamedFormula]) -> Result<Option<Hist
     let column = |name: &&str| Some(columns.count(name, 2).transpose()?.map(|n| ((*name).to_owned(), n)));
     let columns = known.iter().filter_map(column).collect::<Result<_, _>>()?;
     Ok(Some(HistorySpec { file: file.with(PathBuf::from(&file.value)), columns }))
-}
-
-fn points(section: &Section<'_>) -> Result<Vec<Located<Vec<f64>>>, InputError> {
-    let items = section.list("points")?.ok_or_else(|| section.missing("points", "a list of points"))?;
-    let key = section.key("points");
-    items
-        .iter()
-        .map(|item| {
-            let numbers = section::list(item, &key)?;
-            if numbers.is_empty() || numbers.len() > 3 {
-                return Err(super::expression::wrong_type(item, &key, "a point of two or three numbers"));
-            }
-            let numbers = numbers.iter().map(|number| Ok(section.constants().number(number, &key)?.value));
-            let value = numbers.collect::<Result<_, InputError>>()?;
-            Ok(Located { value, key: key.clone(), place: item.place.clone() })
-        })
-        .collect()
 }

@@ -248,6 +248,12 @@ pub enum Problem {
         /// The point.
         point: [f64; 3],
     },
+    /// A sample without a point in the mesh.
+    #[error("no point of `{key}` is in the mesh")]
+    SampleOutside {
+        /// The key.
+        key: String,
+    },
     /// A line outside of all elements.
     #[error("the line from ({}) to ({}) is outside of the mesh", coordinates(from), coordinates(to))]
     LineOutside {

@@ -7,6 +7,7 @@ use dgsuite_mesh::Mesh;
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
 
+use super::samples::Places;
 use super::states::States;
 use super::variables::Variables;
 use super::vocabulary::Vocabulary;
@@ -65,6 +66,17 @@ pub enum MonitorJob {
     Probe {
         /// The points.
         points: Vec<Placed>,
+        /// Names: those given, or the formulas as written.
+        names: Vec<String>,
+        /// Formulas with the arguments of [`Vocabulary::new`].
+        formulas: Vec<Formula>,
+        /// Whether one of them uses a derivative.
+        gradients: bool,
+    },
+    /// Values at many points.
+    Sample {
+        /// The points.
+        places: Places,
         /// Names: those given, or the formulas as written.
         names: Vec<String>,
         /// Formulas with the arguments of [`Vocabulary::new`].
@@ -170,6 +182,11 @@ pub fn resolve(
                 let ((names, formulas), points) = both(named(fields), points)?;
                 let gradients = formulas.iter().any(|f| states.variables.uses_gradients(f));
                 MonitorJob::Probe { points, names, formulas, gradients }
+            }
+            MonitorKind::Sample { places, fields } => {
+                let ((names, formulas), places) = both(named(fields), Places::find(places, mesh, base))?;
+                let gradients = formulas.iter().any(|f| states.variables.uses_gradients(f));
+                MonitorJob::Sample { places, names, formulas, gradients }
             }
             MonitorKind::Forces(spec) => MonitorJob::Forces(forces(spec, mesh, reference)?),
             MonitorKind::Wall(spec) => MonitorJob::Wall(forces(spec, mesh, reference)?),
@@ -314,7 +331,7 @@ pub fn named_boundaries(given: &[Located<String>], mesh: &Mesh) -> Result<Vec<St
 }
 
 /// Checks that a point or vector has the dimension of the mesh.
-fn coordinates(point: &Located<Vec<f64>>, mesh: &Mesh) -> Result<[f64; 3], InputError> {
+pub(super) fn coordinates(point: &Located<Vec<f64>>, mesh: &Mesh) -> Result<[f64; 3], InputError> {
     if point.value.len() != mesh.dim {
         let expected = format!("{0} numbers, as the mesh has {0} dimensions", mesh.dim);
         return Err(InputError::range(&point.with(format!("{:?}", point.value)), expected));

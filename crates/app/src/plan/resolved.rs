@@ -13,7 +13,7 @@ use dgsuite_timeint::StepSize;
 use super::TimePlan;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::mesh::MeshSource;
-use crate::pipeline::monitors::MonitorKind;
+use crate::pipeline::monitors::{MonitorKind, PlacesSpec};
 use crate::pipeline::node::{Entry, Node, Value};
 use crate::pipeline::physics::Model;
 use crate::pipeline::references::ReferenceSpec;
@@ -56,6 +56,9 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
         if let MonitorKind::Integral { reference: Some(table), .. } = &monitor.kind {
             let file = path_text(&pipeline.resolve(&table.file.value));
             tree.set(&format!("monitors.{i}.integral.reference.file"), file);
+        }
+        if let MonitorKind::Sample { places: PlacesSpec::File(file), .. } = &monitor.kind {
+            tree.set(&format!("monitors.{i}.sample.points.file"), path_text(&pipeline.resolve(&file.value)));
         }
     }
     tree.tables(&pipeline.references, &pipeline.constants, &pipeline.base);

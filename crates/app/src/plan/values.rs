@@ -57,7 +57,7 @@ fn flow_values(monitors: &[MonitorSpec]) -> Vec<String> {
     let mut names = Vec::new();
     let joined =
         |spec: &ForcesSpec| spec.boundaries.iter().map(|b| b.value.as_str()).collect::<Vec<_>>().join("+");
-    let (mut lengths, mut probes) = (0, 0);
+    let (mut lengths, mut probes, mut samples) = (0, 0, 0);
     let numbered = |name: &str, count: usize| match count {
         1 => name.to_owned(),
         n => format!("{name}-{n}"),
@@ -101,6 +101,14 @@ fn flow_values(monitors: &[MonitorSpec]) -> Vec<String> {
                 if points.len() == 2 {
                     names.extend(fields.iter().map(|field| format!("{start}.{}.difference", field.name)));
                 }
+            }
+            MonitorKind::Sample { fields, .. } => {
+                samples += 1;
+                let start = numbered("sample", samples);
+                let of_field = |field: &NamedFormula| {
+                    ["min", "max", "mean"].map(|number| format!("{start}.{}.{number}", field.name))
+                };
+                names.extend(fields.iter().flat_map(of_field));
             }
             _ => {}
         }

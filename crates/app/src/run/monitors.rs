@@ -14,8 +14,8 @@ use super::schedule::Schedule;
 use crate::pipeline::monitors::Norm;
 use crate::plan::{ForcesJob, Integrand, MonitorJob, Plan};
 use crate::systems::hyperbolic::{Hyperbolic, Norms};
-use crate::writer::atomic;
 use crate::writer::csv::{Columns, Table};
+use crate::writer::{VtuOptions, atomic};
 
 /// A monitor during a run.
 pub struct Monitor<'a> {
@@ -40,7 +40,8 @@ pub struct LastValues {
     pub limited: Map<String, Value>,
     /// Decay and deviation from reference data, by name of the integral.
     pub history: Map<String, Value>,
-    /// Values at points, by the name of the monitor's table: `{field: {point: value}}`.
+    /// Values at points, by the name of the monitor's table: `{field: {point: value}}`, of samples `{field:
+    /// {min, max, mean}}`.
     pub probe: Map<String, Value>,
     /// Forces by boundary.
     pub forces: Map<String, Value>,
@@ -142,6 +143,17 @@ impl Monitor<'_> {
                 row.extend(values.into_iter().flatten());
                 last.probe.insert(self.name.clone(), by_field(names, &row[2..]));
             }
+            MonitorJob::Sample { places, names, formulas, gradients } => {
+                let values = sampling::at_points(solver, &places.points, formulas, *gradients);
+                let inside = places.points.iter().zip(&values).filter(|((_, place), _)| place.is_some());
+                inside.for_each(|(_, row)| not_finite.look_at_row(&self.name, names, row, now.t));
+                let rows = sampling::rows(&row, places, &values, solver.dim());
+                last.probe.insert(self.name.clone(), sampling::extremes(names, &values));
+                if let Some(cells) = sampling::cells(places, names, &values, now.t) {
+                    cells.write(&self.table.path().with_extension("vtu"), &VtuOptions::default())?;
+                }
+                return Ok(self.table.rows(&rows)?);
+            }
             MonitorJob::Forces(job) => {
                 let (values, summary) = flow::forces(solver, job)?;
                 row.extend(values);
@@ -176,6 +188,13 @@ impl Monitor<'_> {
     /// A table that cannot be read, a picture that cannot be written.
     pub fn finish(&self, last: &mut LastValues) -> Result<(), RunError> {
         let path = self.table.path();
+        if let MonitorJob::Sample { places, .. } = self.job {
+            // The rows of one time are a curve along a line; other points have none.
+            if places.distances.is_some() {
+                pictures::of_sample(&Columns::read(path)?).write(&path.with_extension("svg"))?;
+            }
+            return Ok(());
+        }
         let chart = pictures::of_monitor(self.job.name(), &Columns::read(path)?);
         chart.write(&path.with_extension("svg"))?;
         if let MonitorJob::Wall(_) = self.job {
@@ -213,6 +232,7 @@ impl MonitorJob {
             Self::FlowRate => "flow_rate",
             Self::Limited => "limited",
             Self::Probe { .. } => "probe",
+            Self::Sample { .. } => "sample",
             Self::Forces(_) => "forces",
             Self::Wall(_) => "wall",
             Self::Recirculation { .. } => "recirculation",
@@ -233,6 +253,12 @@ impl MonitorJob {
                 for i in 0..points.len() {
                     columns.extend(names.iter().map(|n| quoted(&format!("{n} at {i}"))));
                 }
+            }
+            Self::Sample { places, names, .. } => {
+                columns.push("point".to_owned());
+                columns.extend(places.distances.iter().map(|_| "s".to_owned()));
+                columns.extend(["x", "y", "z"].iter().take(plan.setup.mesh.dim).map(|x| (*x).to_owned()));
+                columns.extend(names.iter().map(|n| quoted(n)));
             }
             Self::Divergence(_) => columns.extend(["l2", "jumps"].map(str::to_owned)),
             Self::FlowRate => columns.extend(["mean", "force"].map(str::to_owned)),

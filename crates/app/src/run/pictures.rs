@@ -38,6 +38,7 @@ pub fn of_table(name: &str, table: &Columns) -> Chart {
     let kind = name.split(['-', '.', '_']).next().unwrap_or(name);
     match table.column("s") {
         Some(_) if name.contains("curve") => along_a_wall(table),
+        _ if table.column("point").is_some() => of_sample(table),
         _ if table.column("iteration").is_some() => of_linear_solve(table),
         _ if table.column("time").is_some() || table.column("step").is_some() => of_monitor(kind, table),
         _ => {
@@ -46,6 +47,20 @@ pub fn of_table(name: &str, table: &Columns) -> Chart {
             columns(table, name, &x, &others)
         }
     }
+}
+
+/// Charts the last rows of a sample along its line. Other samples have no curves.
+#[must_use]
+pub fn of_sample(table: &Columns) -> Chart {
+    let steps = table.column("step").unwrap_or_default();
+    let kept: Vec<usize> = (0..steps.len()).filter(|&i| Some(&steps[i]) == steps.last()).collect();
+    let last = |column: &Vec<f64>| kept.iter().filter_map(|&i| column.get(i).copied()).collect();
+    let rows = Columns { names: table.names.clone(), values: table.values.iter().map(last).collect() };
+    let places = ["step", "time", "point", "s", "x", "y", "z"];
+    let line = table.column("s").is_some();
+    let names = table.names.iter().map(String::as_str);
+    let fields: Vec<&str> = names.filter(|name| line && !places.contains(name)).collect();
+    columns(&rows, "sample", "s", &fields)
 }
 
 /// Charts the residuals of a linear solve.
@@ -82,6 +97,14 @@ mod tests {
         let chart = of_monitor("forces", &table(&["step", "time", "cd", "cl", "cd_pressure"]));
         let names: Vec<&str> = chart.curves.iter().map(|c| c.name.as_str()).collect();
         assert_eq!((chart.x.as_str(), names), ("time", vec!["cd", "cl"]));
+        let sample = Columns {
+            values: vec![vec![1.0, 2.0, 2.0]; 5],
+            names: table(&["step", "point", "s", "x", "u"]).names,
+        };
+        let chart = of_table("sample-2", &sample);
+        assert_eq!((chart.x.as_str(), chart.curves.len()), ("s", 1));
+        assert_eq!(chart.curves[0].points, [(2.0, 2.0), (2.0, 2.0)]);
+        assert!(of_table("sample", &table(&["step", "point", "x", "u"])).curves.is_empty());
         let chart = along_a_wall(&table(&["s", "x", "cp", "cf"]));
         assert_eq!(chart.curves[1].points, [(0.0, 3.0), (1.0, 4.0)]);
     }

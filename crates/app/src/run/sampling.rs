@@ -1,11 +1,15 @@
-//! Values of formulas at points of the mesh.
+//! Values of formulas at points of the mesh, as rows of a table, as cells, and as numbers of the summary.
 
+use dgsuite_basis::Shape;
 use dgsuite_physics::formula::Formula;
+use serde_json::{Value, json};
 
 use super::fields::evaluate;
 use crate::plan::monitors::Placed;
+use crate::plan::samples::Places;
 use crate::post::points::at_places;
 use crate::systems::hyperbolic::Hyperbolic;
+use crate::writer::{CellBlock, Field, UnstructuredFields};
 
 /// Evaluates formulas, with the arguments of [`Vocabulary::new`](crate::plan::vocabulary::Vocabulary::new),
 /// at points: `[point][formula]`. Values are NaN at points outside of the mesh, and on all ranks but the
@@ -42,4 +46,56 @@ pub fn at_points(
         values.iter_mut().zip(formulas).for_each(|(value, formula)| *value = formula.eval(&arguments));
     }
     values
+}
+
+/// The rows of a sample's table: those before (step and time), the number of the point, on a line its
+/// distance from the start, the coordinates, the values. Points outside of the mesh have no row.
+pub fn rows(before: &[f64], places: &Places, values: &[Vec<f64>], dim: usize) -> Vec<Vec<f64>> {
+    let inside = places.points.iter().zip(values).enumerate().filter(|(_, ((_, place), _))| place.is_some());
+    let row = |(i, ((x, _), values)): (usize, (&Placed, &Vec<f64>))| {
+        let distance = places.distances.iter().filter_map(|s| s.get(i));
+        let number = [i as f64];
+        before.iter().chain(&number).chain(distance).chain(&x[..dim]).chain(values).copied().collect()
+    };
+    inside.map(row).collect()
+}
+
+/// The smallest and the largest value and the mean of each field over the points in the mesh.
+pub fn extremes(names: &[String], values: &[Vec<f64>]) -> Value {
+    let of_field = |(k, name): (usize, &String)| {
+        let column: Vec<f64> = values.iter().map(|row| row[k]).filter(|x| !x.is_nan()).collect();
+        let mean = column.iter().sum::<f64>() / column.len() as f64;
+        let min = column.iter().copied().fold(f64::INFINITY, f64::min);
+        let max = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        (name.clone(), json!({ "min": min, "max": max, "mean": mean }))
+    };
+    Value::Object(names.iter().enumerate().map(of_field).collect())
+}
+
+/// A plane as linear quadrilaterals, but for those with a corner outside of the mesh.
+pub fn cells(
+    places: &Places,
+    names: &[String],
+    values: &[Vec<f64>],
+    time: f64,
+) -> Option<UnstructuredFields> {
+    let [n, m] = places.grid?;
+    // The corners in the order of a lattice.
+    let corners = (0..m - 1).flat_map(|j| (0..n - 1).map(move |i| (i, j))).map(|(i, j)| {
+        let first = j * n + i;
+        [first, first + 1, first + n, first + n + 1]
+    });
+    let whole = |cell: &[usize; 4]| cell.iter().all(|&k| places.points[k].1.is_some());
+    let nodes: Vec<usize> = corners.filter(whole).flatten().collect();
+    let field = |(k, name): (usize, &String)| {
+        Field::real(name.as_str(), 1, nodes.iter().map(|&i| values[i][k]).collect())
+    };
+    let block = CellBlock {
+        shape: Shape::Quadrilateral,
+        order: 1,
+        points: nodes.iter().map(|&i| places.points[i].0).collect(),
+        point_data: names.iter().enumerate().map(field).collect(),
+        cell_data: Vec::new(),
+    };
+    Some(UnstructuredFields { time, pieces: vec![block] })
 }

@@ -87,11 +87,26 @@ impl Table {
     /// # Panics
     /// If there are not as many values as columns.
     pub fn row(&mut self, values: &[f64]) -> Result<(), WriterError> {
-        assert_eq!(values.len(), self.n_columns, "values of a row of {}", self.path.display());
-        let Some(&key) = values.first().filter(|&&key| key > self.last) else { return Ok(()) };
-        let mut line = values.iter().map(|&x| number(x)).collect::<Vec<_>>().join(",");
-        line.push('\n');
-        self.file.write_all(line.as_bytes()).map_err(WriterError::io(&self.path))?;
+        self.rows(&[values])
+    }
+
+    /// Appends rows with the same first value, as [`row`](Self::row) does with one.
+    ///
+    /// # Errors
+    /// [`WriterError::Io`].
+    ///
+    /// # Panics
+    /// If a row does not have as many values as there are columns.
+    pub fn rows(&mut self, rows: &[impl AsRef<[f64]>]) -> Result<(), WriterError> {
+        let first = rows.first().and_then(|row| row.as_ref().first());
+        let Some(&key) = first.filter(|&&key| key > self.last) else { return Ok(()) };
+        let mut text = String::new();
+        for row in rows.iter().map(AsRef::as_ref) {
+            assert_eq!(row.len(), self.n_columns, "values of a row of {}", self.path.display());
+            text.push_str(&row.iter().map(|&x| number(x)).collect::<Vec<_>>().join(","));
+            text.push('\n');
+        }
+        self.file.write_all(text.as_bytes()).map_err(WriterError::io(&self.path))?;
         self.last = key;
         Ok(())
     }

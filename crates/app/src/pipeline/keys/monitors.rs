@@ -74,7 +74,15 @@ pub(super) const KEYS: &[Key] = &[
         .of(FLOW),
     key("monitors[].probe", &[Section], Nothing, "Values at points.").of(FLOW),
     key(
-        "monitors[].{residual,error,integral,forces,wall,recirculation,probe}.every",
+        "monitors[].sample",
+        &[Section],
+        Nothing,
+        "Values at many points: in `monitors/sample.csv` a row for each point and time, of a plane the last values \
+         in `monitors/sample.vtu`.",
+    )
+    .of(FLOW),
+    key(
+        "monitors[].{residual,error,integral,forces,wall,recirculation,probe,sample}.every",
         &[TIME],
         Nothing,
         "The interval of time between rows, in place of `every_steps`.",
@@ -102,7 +110,7 @@ pub(super) const KEYS: &[Key] = &[
     .of(FLOW),
     key("monitors[].probe.every_steps", &[STEPS], Value("1"), "The number of steps between rows.").of(FLOW),
     key(
-        "monitors[].{error,integral,wall}.every_steps",
+        "monitors[].{error,integral,wall,sample}.every_steps",
         &[STEPS],
         Says("rows at the start and the end only"),
         "The number of steps between rows.",
@@ -255,7 +263,42 @@ pub(super) const KEYS: &[Key] = &[
     .of(FLOW),
     key("monitors[].probe.points", &[List("points", &[Vector])], Required, "The points.").of(FLOW),
     key(
-        "monitors[].probe.fields",
+        "monitors[].sample.points",
+        &[List("points", &[Vector]), Section],
+        Nothing,
+        "The points; `line` or `plane` in its place.",
+    )
+    .of(FLOW),
+    key(
+        "monitors[].sample.points.file",
+        &[Text],
+        Required,
+        "A table of points, with or without a header: the columns `x`, `y` and `z`, or else the first ones.",
+    )
+    .of(FLOW),
+    key("monitors[].sample.line", &[Section], Nothing, "Equally spaced points of a line.").of(FLOW),
+    key("monitors[].sample.line.{from,to}", &[Vector], Required, "The first and the last point.").of(FLOW),
+    key("monitors[].sample.line.points", &[Whole(2, usize::MAX)], Value("101"), "The number of points.")
+        .of(FLOW),
+    key("monitors[].sample.plane", &[Section], Nothing, "A grid of points on a rectangle or parallelogram.")
+        .of(FLOW),
+    key("monitors[].sample.plane.corner", &[Vector], Required, "A corner.").of(FLOW),
+    key(
+        "monitors[].sample.plane.sides",
+        &[List("two vectors", &[Vector])],
+        Required,
+        "The two sides that begin there.",
+    )
+    .of(FLOW),
+    key(
+        "monitors[].sample.plane.points",
+        &[List("two whole numbers", &[Whole(2, usize::MAX)])],
+        Value("[51, 51]"),
+        "The numbers of points along the sides.",
+    )
+    .of(FLOW),
+    key(
+        "monitors[].{probe,sample}.fields",
         &[FORMULAS],
         Required,
         "The recorded quantities: formulas of the solution, such as `p`, `Mach` or `Vorticity`.",

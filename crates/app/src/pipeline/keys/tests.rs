@@ -99,6 +99,9 @@ monitors:
   - error: { exact: couette, u: 1, norms: [l2], every: 1 }
   - integral: { fields: [rho, { m: rho*u }], every: 1, reference: { file: table.txt, columns: { m: 2 } } }
   - probe: { points: [[0, 0]], fields: [u], every: 1 }
+  - sample: { points: { file: tests/data/inflow.csv }, fields: [u], every: 1 }
+  - sample: { line: { from: [0, 0], to: [1, 0], points: 3 }, fields: [u], every_steps: 1 }
+  - sample: { plane: { corner: [0, 0], sides: [[1, 0], [0, 1]], points: [3, 3] }, fields: [u] }
   - forces:
       boundary: a
       from: 1

@@ -30,7 +30,7 @@ pub const PREVIOUS: &str = "previous";
 const PARTIAL: &str = ".previous.partial";
 
 /// Results in the directory itself.
-const FILES: [&str; 18] = [
+const FILES: [&str; 19] = [
     "summary.json",
     "pipeline.yaml",
     "fields.pvd",
@@ -49,6 +49,7 @@ const FILES: [&str; 18] = [
     "slice.vtu",
     "slice.vtkhdf",
     "line.csv",
+    "samples.csv",
 ];
 
 /// Directories with results; the first is the root.
@@ -71,9 +72,9 @@ fn numbered(name: &str, before: &str, after: &str) -> bool {
     digits.is_some_and(|digits| digits.len() >= 6 && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// `forces.csv`, `error-2.svg`, `wall-curve.csv`.
+/// `forces.csv`, `error-2.svg`, `wall-curve.csv`, `sample.vtu`.
 fn is_monitor(name: &str) -> bool {
-    let stem = name.strip_suffix(".csv").or_else(|| name.strip_suffix(".svg"));
+    let stem = [".csv", ".svg", ".vtu"].iter().find_map(|end| name.strip_suffix(end));
     let Some(stem) = stem.map(|stem| stem.strip_suffix("-curve").unwrap_or(stem)) else { return false };
     let kind = match stem.rsplit_once('-') {
         Some((kind, n)) if n.parse::<u32>().is_ok() => kind,
