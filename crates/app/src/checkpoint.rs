@@ -38,7 +38,7 @@ use crate::writer::{WriterError, atomic};
 const LATEST: &str = "latest";
 
 /// The sections that this program reads, each with the newest version that it can read.
-const KNOWN: [(&str, u16); 8] = [
+const KNOWN: [(&str, u16); 9] = [
     ("run", 1),
     ("law", 1),
     ("state", 1),
@@ -47,6 +47,7 @@ const KNOWN: [(&str, u16); 8] = [
     ("history", 1),
     ("control", 1),
     ("retry", 1),
+    ("triggers", 1),
 ];
 
 /// The words of a mismatch of meshes.

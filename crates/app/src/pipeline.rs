@@ -5,6 +5,7 @@
 //!
 //! The keys, their types and defaults are in one table, [`keys`]; `dgsuite keys` prints it.
 
+pub mod beginning;
 pub mod checks;
 mod code;
 pub mod elliptic;

@@ -24,6 +24,7 @@ mod restart;
 pub mod samples;
 pub mod states;
 mod time;
+pub mod triggers;
 pub mod values;
 pub mod variables;
 pub mod vocabulary;
@@ -46,6 +47,7 @@ pub use self::places::Places;
 use self::states::States;
 pub use self::time::TimePlan;
 use self::time::{step_measure, time_plan};
+use self::triggers::{Begin, Conditions};
 use self::values::KnownValues;
 use self::variables::Variables;
 use crate::checkpoint::Checkpoint;
@@ -54,7 +56,9 @@ use crate::pipeline::expression::Constants;
 use crate::pipeline::mistakes::{both, each};
 use crate::pipeline::monitors::MonitorKind;
 use crate::pipeline::node::Node;
-use crate::pipeline::output::{CheckpointSpec, DEFAULT_KEEP, Every, FieldSpec, FieldsSpec, Wanted};
+use crate::pipeline::output::{
+    CheckpointSpec, DEFAULT_KEEP, Every, FieldSpec, FieldsSpec, OutputSpec, Wanted,
+};
 use crate::pipeline::physics::{FlowRateSpec, Model, SourceSpec};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::reference::{Reference, unit};
@@ -145,6 +149,8 @@ pub struct Plan {
     pub checkpoint: Option<CheckpointSpec>,
     /// Numbers recorded during the run.
     pub monitors: Vec<MonitorPlan>,
+    /// Conditions at which outputs, means and monitors begin.
+    pub conditions: Conditions,
     /// Formulas that are evaluated while the run goes.
     pub formulas: Vec<RunningFormula>,
     /// The checks of the results.
@@ -166,6 +172,8 @@ pub struct Plan {
 pub struct FieldsPlan {
     /// Times of output besides the start and the end; `None` if only the state of a failed run is written.
     pub every: Option<Every>,
+    /// From when on; the end is always written.
+    pub from: Begin,
     /// The fields.
     pub fields: Arc<[OutputField]>,
     /// Whether numbers have 64 bits.
@@ -181,6 +189,8 @@ pub struct SurfacesPlan {
     pub boundaries: Vec<String>,
     /// Times of output besides the start and the end.
     pub every: Every,
+    /// From when on; the end is always written.
+    pub from: Begin,
     /// The fields.
     pub fields: Arc<[OutputField]>,
 }
@@ -188,8 +198,8 @@ pub struct SurfacesPlan {
 /// Means over time, resolved.
 #[derive(Debug)]
 pub struct AveragesPlan {
-    /// The time at which averaging starts.
-    pub from: f64,
+    /// From when on.
+    pub from: Begin,
     /// How often samples are taken.
     pub every: Every,
     /// The fields.
@@ -259,8 +269,13 @@ impl Plan {
         let device = device(&pipeline.device, lacks_on_devices(&pipeline), choices.local_rank);
         let (state, (outputs, (directory, (device, device_note)))) =
             both(both(initial, both(boundaries, monitors)), both(outputs, both(directory, device)))?;
-        let ((initial, reactions), ((boundaries, odd), (monitors, known_values, checks))) = state;
-        let (fields, surfaces, averages) = outputs;
+        let ((initial, reactions), ((boundaries, odd), (mut monitors, known_values, checks))) = state;
+        let (mut fields, mut surfaces, mut averages) = outputs;
+        // Conditions use the names of monitors.
+        let mut reader = triggers::Reader::new(&monitors, &variables, &pipeline.constants);
+        monitors::begin(&pipeline.monitors, &mut monitors, &mut reader)?;
+        begin(&pipeline.output, (&mut fields, surfaces.as_mut(), averages.as_mut()), &mut reader)?;
+        let conditions = reader.finish();
         warnings.extend(odd);
         let first = pipeline.boundaries.first().map_or(&pipeline.place, |spec| &spec.name.place);
         balance::check(&law, &boundaries, &mesh, first)?;
@@ -313,6 +328,7 @@ impl Plan {
             directory,
             fields,
             monitors,
+            conditions,
             formulas: formulas::running(&pipeline)?,
             checks,
             known_values,
@@ -343,6 +359,7 @@ fn checks(
         || initial.is_some_and(StateSpec::is_solution);
     let steady = pipeline.time.steady.is_some();
     let known = KnownValues::new(variables, &pipeline.monitors, compared, steady, choices.case_of_study);
+    let known = known.with_triggers(conditions_of(pipeline));
     let checks = if choices.case_of_study { Vec::new() } else { pipeline.checks.clone() };
     each(checks.iter().map(|check| known.admit(check)))?;
     Ok((known, checks))
@@ -361,11 +378,11 @@ fn outputs(
     let surfaces = pipeline.output.surfaces.as_ref().map(|spec| {
         let named = monitors::named_boundaries(&spec.boundaries, mesh);
         let (boundaries, fields) = both(named, points_only(spec.names.as_deref()))?;
-        Ok(SurfacesPlan { boundaries, every: spec.every, fields: fields.into() })
+        Ok(SurfacesPlan { boundaries, every: spec.every, from: Begin::START, fields: fields.into() })
     });
     let averages = pipeline.output.averages.as_ref().map(|spec| {
         Ok(AveragesPlan {
-            from: spec.from,
+            from: Begin::START,
             every: spec.every,
             fields: fields::averaged(spec, points_only(spec.names.as_deref())?, variables)?,
             deviations: spec.deviations,
@@ -375,6 +392,44 @@ fn outputs(
     let fields = fields_plan(pipeline, variables, choices);
     let (fields, (surfaces, averages)) = both(fields, both(surfaces.transpose(), averages.transpose()))?;
     Ok((fields, surfaces, averages))
+}
+
+/// Resolves from when on the results are written, once monitors have names.
+fn begin(
+    spec: &OutputSpec,
+    (fields, surfaces, averages): (&mut FieldsPlan, Option<&mut SurfacesPlan>, Option<&mut AveragesPlan>),
+    reader: &mut triggers::Reader<'_>,
+) -> Result<(), InputError> {
+    if let Wanted::Given(spec) = &spec.fields {
+        fields.from = reader.read(spec.from.as_ref())?;
+    }
+    if let (Some(spec), Some(surfaces)) = (&spec.surfaces, surfaces) {
+        surfaces.from = reader.read(spec.from.as_ref())?;
+    }
+    if let (Some(spec), Some(averages)) = (&spec.averages, averages) {
+        averages.from = reader.read(Some(&spec.from))?;
+    }
+    Ok(())
+}
+
+/// Returns the number of conditions in a file.
+fn conditions_of(pipeline: &Pipeline) -> usize {
+    let output = &pipeline.output;
+    let fields = match &output.fields {
+        Wanted::Given(spec) => spec.from.as_ref(),
+        Wanted::Default | Wanted::Off => None,
+    };
+    let surfaces = output.surfaces.as_ref().and_then(|spec| spec.from.as_ref());
+    let averages = output.averages.as_ref().map(|spec| &spec.from);
+    let monitors = pipeline.monitors.iter().flat_map(|monitor| {
+        let means = match &monitor.kind {
+            MonitorKind::Forces(spec) => spec.from.as_ref(),
+            _ => None,
+        };
+        [monitor.from.as_ref(), means]
+    });
+    let all = [fields, surfaces, averages].into_iter().chain(monitors).flatten();
+    all.filter(|from| from.time().is_none()).count()
 }
 
 /// Rejects a reference velocity that leaves the plane of the mesh.
@@ -587,7 +642,8 @@ fn fields_plan(
     variables: &Variables,
     choices: &Choices,
 ) -> Result<FieldsPlan, InputError> {
-    let default = FieldsSpec { every: Every::End, names: None, double: false, format: Format::Vtu };
+    let default =
+        FieldsSpec { from: None, every: Every::End, names: None, double: false, format: Format::Vtu };
     let (spec, written) = match &pipeline.output.fields {
         Wanted::Given(spec) => (spec, true),
         Wanted::Default => (&default, !choices.case_of_study),
@@ -595,5 +651,6 @@ fn fields_plan(
     };
     let limited = Elements::Allowed { limited: pipeline.space.limiting.is_some() };
     let fields = fields::resolve(spec.names.as_deref(), variables, &pipeline.constants, limited)?.into();
-    Ok(FieldsPlan { every: written.then_some(spec.every), fields, double: spec.double, format: spec.format })
+    let (every, from) = (written.then_some(spec.every), Begin::START);
+    Ok(FieldsPlan { every, from, fields, double: spec.double, format: spec.format })
 }

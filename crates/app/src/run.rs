@@ -20,6 +20,7 @@ pub mod sampling;
 pub mod schedule;
 pub mod summary;
 pub mod surfaces;
+pub mod triggers;
 
 use std::fmt::Write as _;
 use std::time::Instant;

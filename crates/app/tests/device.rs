@@ -123,7 +123,8 @@ const CASES: [(&str, &str, &str); 9] = [
         "time: { scheme: ssprk104, dt: 0.01, end: 0.405 }\n\
          output: { fields: { every: 0.3 }, checkpoint: none }\n\
          monitors:\n  - error: { exact: { rho: 1 + 0.2*sin(2*pi*(x - t)), u: '1', v: '0.5', p: '1' }, norms: [l1, l2, linf], every_steps: 13 }\n  \
-         - probe: { points: [[0.3, 0.4]], fields: [rho, u], every_steps: 13 }\n",
+         - probe: { points: [[0.3, 0.4]], fields: [rho, u], every_steps: 13 }\n  \
+         - probe: { points: [[0.3, 0.4]], fields: [Mach], every_steps: 13, from: { when: step >= 7 } }\n",
     ),
     (
         "viscous",

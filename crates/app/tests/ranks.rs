@@ -116,6 +116,7 @@ boundaries:
 time: { steps: 12 }
 output:
   fields: { every_steps: 6, names: [Density, Velocity, Vorticity] }
+  averages: { from: { when: probe_rho_1 > 0 && integral_rho > 0 && step > 3 }, every_steps: 2 }
   checkpoint: { every_steps: 6, keep: 2 }
 monitors:
   - residual: { every_steps: 3 }
@@ -194,7 +195,7 @@ fn mpiexec_leaves_the_tables_of_one_rank() {
         assert_eq!(tables(&case, &results), tables(&case, "one"), "{ranks} ranks");
         let summary = case.summary(&results);
         assert_eq!(summary["ranks"], ranks);
-        for key in ["residual", "integral", "probe", "forces", "time", "space", "mesh"] {
+        for key in ["residual", "integral", "probe", "triggers", "forces", "time", "space", "mesh"] {
             assert_eq!(summary[key], whole[key], "{key}");
         }
         assert!(case.path(&results).join("fields/fields_000002.vtu").is_file());

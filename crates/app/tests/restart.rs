@@ -60,6 +60,82 @@ fn an_automatic_restart_begins_and_then_continues() {
     assert!(!case.path("out/case/previous").exists(), "the second run continues the results of the first");
 }
 
+/// A quantity that decays as `e^(−t)`; its integral is recorded every second step.
+const DECAY: &str = "\
+mesh: { generate: { shape: quad, cells: [2, 2] }, periodic: [[xmin, xmax], [ymin, ymax]] }
+physics: { model: advection, velocity: [1, 0], source: { u: -u } }
+space: { order: 1 }
+initial: { u: 1 + 0.1*sin(2*pi*x) }
+time: { scheme: rk4, dt: 0.05, steps: 12 }
+output:
+  fields: { every_steps: 4, from: { when: step >= 7 } }
+  averages: { from: { when: integral_mass < 0.8 }, every_steps: 1 }
+monitors:
+  - integral: { fields: [{ mass: u }], every_steps: 2 }
+  - probe: { points: [[0.3, 0.4]], fields: [u], from: { when: integral_mass < 0.8 }, every_steps: 5 }
+checks:
+  - { value: triggers.0.step, between: [6, 6] }
+";
+
+/// The integral is below 0.8 from step 5 on, where only a run that ends there records it.
+#[test]
+fn what_begins_by_a_condition_begins_at_the_same_step_in_a_run_that_was_stopped() {
+    let straight = Case::new(DECAY);
+    let outcome = straight.dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let said = "output.averages.from: `integral_mass < 0.8` holds at t = 0.3";
+    assert!(outcome.stdout.contains(said) || outcome.stderr.contains(said), "{}", outcome.stderr);
+    let whole = straight.summary("out/case");
+    let held =
+        |i: usize| (whole["triggers"][i]["key"].as_str().unwrap(), whole["triggers"][i]["step"].as_u64());
+    assert_eq!(held(0), ("monitors.1.probe.from", Some(6)));
+    assert_eq!(held(1), ("output.fields.from", Some(7)));
+    assert_eq!(held(2), ("output.averages.from", Some(6)));
+    let read = |case: &Case, file: &str| fs::read(case.path("out/case").join(file)).unwrap();
+    // The first row is that of the step at which it begins.
+    let table = String::from_utf8(read(&straight, "monitors/probe.csv")).unwrap();
+    let steps: Vec<&str> = table.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(steps, ["6", "10", "12"]);
+    assert!(straight.path("out/case/fields/fields_000002.vtu").exists(), "steps 7, 8 and 12");
+    assert!(!straight.path("out/case/fields/fields_000003.vtu").exists());
+    for stop in [3, 5, 6, 9] {
+        let case = Case::new(DECAY);
+        let first = format!("time.steps={stop}");
+        case.run(&["--set", &first, "--set", "checks=[]"]);
+        let summary = case.run(&["--restart", "latest"]);
+        assert_eq!(summary["triggers"], whole["triggers"], "stopped at {stop}");
+        assert!(read(&case, "averages.vtu") == read(&straight, "averages.vtu"), "means, stopped at {stop}");
+        let newest = "checkpoints/step-00000012.dgs";
+        assert!(read(&case, newest) == read(&straight, newest), "checkpoints, stopped at {stop}");
+    }
+}
+
+#[test]
+fn conditions_that_cannot_be_used_are_refused_and_those_that_never_hold_are_reported() {
+    let case = Case::new(DECAY);
+    let refused = |set: &str, words: &[&str]| {
+        let outcome = case.dgsuite(&["check", "case.yaml", "--set", set]);
+        assert_eq!(outcome.code, 2, "{}", outcome.stdout);
+        words.iter().for_each(|word| assert!(outcome.stderr.contains(word), "{word}: {}", outcome.stderr));
+    };
+    let unknown = ["unknown name `mass`", "known: t, step, integral_mass, probe_u_0"];
+    refused("output.averages.from.when=mass < 1", &unknown);
+    refused("output.fields.from={ wen: t > 1 }", &["unknown key `wen`", "`when`?"]);
+    refused("monitors.0.integral={ fields: [{ mass: u }] }", &["with `every` or `every_steps`"]);
+    let outcome = case.dgsuite(&[
+        "run",
+        "case.yaml",
+        "--set",
+        "checks=[]",
+        "--set",
+        "output.averages.from.when=integral_mass > 2",
+    ]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let never = "output.averages.from: `integral_mass > 2` never held";
+    assert!(outcome.stderr.contains(never) || outcome.stdout.contains(never), "{}", outcome.stderr);
+    assert!(!case.path("out/case/averages.vtu").exists());
+}
+
 /// The coefficients of reactions are not in checkpoints: a restart evaluates them again, to the same bits.
 #[test]
 fn a_run_with_a_sponge_and_a_force_continues_bit_by_bit() {

@@ -6,6 +6,7 @@ pub use places::PlacesSpec;
 
 use std::path::PathBuf;
 
+use super::beginning::Beginning;
 use super::keys::{self, Scope};
 use super::node::{Node, Value};
 use super::output::Every;
@@ -36,6 +37,8 @@ pub struct MonitorSpec {
     pub kind: MonitorKind,
     /// The interval of its rows.
     pub every: Every,
+    /// From when on it records, but for forces.
+    pub from: Option<Beginning>,
     /// Where it was written.
     pub place: Place,
 }
@@ -123,8 +126,8 @@ pub struct ForcesSpec {
     pub lift: Option<Located<Vec<f64>>>,
     /// The point that moments are taken about.
     pub origin: Option<Located<Vec<f64>>>,
-    /// The time from which means and frequencies are computed.
-    pub from: Option<f64>,
+    /// From when on means and frequencies are computed.
+    pub from: Option<Beginning>,
     /// Where the section starts.
     pub place: Place,
     /// Its key path.
@@ -238,7 +241,9 @@ impl MonitorSpec {
                 (MonitorKind::Recirculation { from, to }, every(Every::Steps(FORCE_STEPS))?)
             }
         };
-        Ok(Self { kind, every, place: place.clone() })
+        let begins = matches!(name, "integral" | "probe" | "sample" | "wall");
+        let from = if begins { Beginning::read(&section)? } else { None };
+        Ok(Self { kind, every, from, place: place.clone() })
     }
 }
 
@@ -281,7 +286,7 @@ fn forces(section: &Section<'_>, history: bool) -> Result<ForcesSpec, InputError
         drag: None,
         lift: None,
         origin: None,
-        from: if history { section.number("from")?.map(|t| t.value) } else { None },
+        from: if history { Beginning::read(section)? } else { None },
         place: section.place().clone(),
         path: section.path().to_owned(),
     };

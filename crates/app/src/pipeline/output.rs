@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use super::beginning::Beginning;
 use super::node::Value;
 use super::problem::InputError;
 use super::section::{self, Section};
@@ -91,6 +92,8 @@ impl<T> Wanted<T> {
 /// Which fields are written, and when.
 #[derive(Clone, Debug)]
 pub struct FieldsSpec {
+    /// From when on; the end is always written.
+    pub from: Option<Beginning>,
     /// When; also at the start.
     pub every: Every,
     /// Names such as Density or rho, or a new name with a formula; `None` for the default fields of the
@@ -119,6 +122,8 @@ pub struct FieldSpec {
 pub struct SurfacesSpec {
     /// The boundaries.
     pub boundaries: Vec<Located<String>>,
+    /// From when on; the end is always written.
+    pub from: Option<Beginning>,
     /// When; also at the start.
     pub every: Every,
     /// The fields; `None` for the model's usual ones.
@@ -128,8 +133,8 @@ pub struct SurfacesSpec {
 /// Fields whose means over time are written at the end.
 #[derive(Clone, Debug)]
 pub struct AveragesSpec {
-    /// From this time on.
-    pub from: f64,
+    /// From when on.
+    pub from: Beginning,
     /// How often samples are taken.
     pub every: Every,
     /// The fields; `None` for the model's usual ones.
@@ -190,6 +195,7 @@ impl OutputSpec {
                     section::once(&boundaries)?;
                     Some(SurfacesSpec {
                         boundaries,
+                        from: Beginning::read(&inner)?,
                         every: Every::read(&inner, Every::End)?,
                         names: FieldSpec::read_all(&inner)?,
                     })
@@ -208,7 +214,7 @@ impl OutputSpec {
 impl AveragesSpec {
     fn read(section: &Section<'_>) -> Result<Self, InputError> {
         Ok(Self {
-            from: section.number("from")?.map_or(0.0, |t| t.value),
+            from: Beginning::read(section)?.unwrap_or(Beginning::Time(0.0)),
             every: Every::read(section, Every::Steps(AVERAGE_STEPS))?,
             names: FieldSpec::read_all(section)?,
             deviations: section.flag("deviations")?.is_some_and(|flag| flag.value),
@@ -223,7 +229,8 @@ impl FieldsSpec {
         let names = FieldSpec::read_all(section)?;
         let double = section.choice("precision", &[("single", false), ("double", true)])?;
         let double = double.is_some_and(|d| d.value);
-        Ok(Self { every: Every::read(section, Every::End)?, names, double, format })
+        let from = Beginning::read(section)?;
+        Ok(Self { from, every: Every::read(section, Every::End)?, names, double, format })
     }
 }
 

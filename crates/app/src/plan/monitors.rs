@@ -9,6 +9,7 @@ use dgsuite_physics::formula::Formula;
 
 use super::samples::Places;
 use super::states::States;
+use super::triggers::{Begin, Reader};
 use super::variables::Variables;
 use super::vocabulary::Vocabulary;
 use crate::pipeline::Pipeline;
@@ -30,6 +31,8 @@ pub struct MonitorPlan {
     pub kind: MonitorJob,
     /// Its times, besides the end.
     pub every: Every,
+    /// From when on it records.
+    pub from: Begin,
 }
 
 /// A point with its element and the coordinates in it, which are `None` outside of the mesh.
@@ -116,8 +119,8 @@ pub struct ForcesJob {
     pub boundaries: Vec<String>,
     /// Reference quantities of the coefficients.
     pub scales: Scales,
-    /// The time from which means and frequencies are computed, if any.
-    pub from: Option<f64>,
+    /// From when on means and frequencies are computed, if they are.
+    pub from: Option<Begin>,
 }
 
 /// Number of points on the line that is searched for the end of a recirculation region.
@@ -202,8 +205,28 @@ pub fn resolve(
                 MonitorJob::Recirculation { s, places, along }
             }
         };
-        Ok(MonitorPlan { kind, every: spec.every })
+        Ok(MonitorPlan { kind, every: spec.every, from: Begin::START })
     }))
+}
+
+/// Resolves from when on monitors record, and forces have means, once all monitors have names.
+///
+/// # Errors
+/// Conditions that are no formulas in their names.
+pub fn begin(
+    specs: &[MonitorSpec],
+    monitors: &mut [MonitorPlan],
+    reader: &mut Reader<'_>,
+) -> Result<(), InputError> {
+    for (spec, monitor) in specs.iter().zip(monitors) {
+        monitor.from = reader.read(spec.from.as_ref())?;
+        if let (MonitorKind::Forces(ForcesSpec { from: Some(from), .. }), MonitorJob::Forces(job)) =
+            (&spec.kind, &mut monitor.kind)
+        {
+            job.from = Some(reader.read(Some(from))?);
+        }
+    }
+    Ok(())
 }
 
 /// Returns the formula of an integral; one that uses derivatives has no conserved variables as arguments.
@@ -234,9 +257,10 @@ fn divergence(states: &States<'_>, vocabulary: &Vocabulary) -> Result<Formula, I
 
 /// Warns of means that would begin at or after the end of the run and never be computed.
 pub(super) fn late_means(pipeline: &Pipeline, end: Option<f64>) -> Vec<String> {
-    let averages = pipeline.output.averages.iter().map(|spec| ("output.averages.from".to_owned(), spec.from));
+    let averages = pipeline.output.averages.iter().filter_map(|spec| spec.from.time());
+    let averages = averages.map(|from| ("output.averages.from".to_owned(), from));
     let forces = pipeline.monitors.iter().enumerate().filter_map(|(i, monitor)| match &monitor.kind {
-        MonitorKind::Forces(spec) => Some((format!("monitors.{i}.forces.from"), spec.from?)),
+        MonitorKind::Forces(spec) => Some((format!("monitors.{i}.forces.from"), spec.from.as_ref()?.time()?)),
         _ => None,
     });
     let late = |(key, from): (String, f64)| {
@@ -306,7 +330,7 @@ fn forces(spec: &ForcesSpec, mesh: &Mesh, reference: Option<&Reference>) -> Resu
         lift: vector(&spec.lift)?.unwrap_or_else(|| Scales::lift_of(drag)),
         origin: spec.origin.as_ref().map_or(Ok([0.0; 3]), |x| coordinates(x, mesh))?,
     };
-    Ok(ForcesJob { name: boundaries.join("+"), boundaries, scales, from: spec.from })
+    Ok(ForcesJob { name: boundaries.join("+"), boundaries, scales, from: None })
 }
 
 /// Whether a uniform force keeps the mean velocity.

@@ -181,6 +181,14 @@ impl KnownValues {
         Self { names, study }
     }
 
+    /// Adds the times and steps of triggers.
+    #[must_use]
+    pub fn with_triggers(mut self, n: usize) -> Self {
+        let of_trigger = |i: usize| ["time", "step"].map(|word| format!("triggers.{i}.{word}"));
+        self.names.extend((0..n).flat_map(of_trigger));
+        self
+    }
+
     /// Makes the set of these values.
     pub fn of(names: Vec<String>, study: bool) -> Self {
         Self { names, study }

@@ -11,6 +11,7 @@ use dgsuite_timeint::TimePoint;
 use super::fields;
 use super::schedule::Schedule;
 use crate::plan::AveragesPlan;
+use crate::plan::triggers::Begin;
 use crate::plan::vocabulary::VELOCITY;
 use crate::systems::hyperbolic::Hyperbolic;
 use crate::writer::{Field, UnstructuredFields, Values, VtuOptions, WriterError};
@@ -51,10 +52,10 @@ impl<'a> Averages<'a> {
         new
     }
 
-    /// Takes a sample if one is due now or if there is none yet.
+    /// Takes a sample if one is due now or if there is none yet, once means have begun.
     pub fn record(&mut self, solver: &Hyperbolic, now: TimePoint) {
         let due = self.schedule.due(now);
-        if now.t < self.plan.from || !(due || self.last.is_none()) {
+        if !(due || self.last.is_none()) {
             return;
         }
         let values = moments(self.plan, &self.sample(solver, now.t));
@@ -70,6 +71,16 @@ impl<'a> Averages<'a> {
             }
         }
         self.last = Some((now.t, values));
+    }
+
+    /// From when on samples are taken.
+    pub fn from(&self) -> Begin {
+        self.plan.from
+    }
+
+    /// Returns the number of steps that can be done before a sample may be due by its number of steps.
+    pub fn steps_left(&self, now: TimePoint, local: bool) -> u64 {
+        self.schedule.steps_left(now, local)
     }
 
     /// Returns the data for a checkpoint.
@@ -214,7 +225,7 @@ mod tests {
     #[test]
     fn deviations_and_stresses_are_those_of_a_harmonic_oscillation() {
         let plan = AveragesPlan {
-            from: 0.0,
+            from: Begin::START,
             every: Every::Steps(1),
             fields: Vec::new(),
             deviations: true,

@@ -178,7 +178,11 @@ impl<'a> March<'a> {
     /// Writes results that are due, and warns of values that are not finite.
     fn write(&mut self, outputs: &mut Outputs<'_>, moment: Moment) -> Result<(), RunError> {
         outputs.write(self.solver, self.now(), moment)?;
+        outputs.triggers().news().iter().for_each(|news| self.log.note(news));
         outputs.not_finite().take().iter().for_each(|warning| self.log.warn(warning));
+        if moment == Moment::End && !self.tally.stopped {
+            outputs.triggers().never().iter().for_each(|warning| self.log.warn(warning));
+        }
         Ok(())
     }
 

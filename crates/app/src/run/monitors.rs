@@ -11,8 +11,11 @@ use super::not_finite::NotFinite;
 use super::pictures;
 use super::sampling;
 use super::schedule::Schedule;
+use super::triggers::Triggers;
 use crate::pipeline::monitors::Norm;
-use crate::plan::{ForcesJob, Integrand, MonitorJob, Plan};
+use crate::plan::triggers::Begin;
+use crate::plan::variables::Variables;
+use crate::plan::{ForcesJob, Integrand, MonitorJob, MonitorPlan, Plan};
 use crate::systems::hyperbolic::{Hyperbolic, Norms};
 use crate::writer::csv::{Columns, Table};
 use crate::writer::{VtuOptions, atomic};
@@ -20,6 +23,8 @@ use crate::writer::{VtuOptions, atomic};
 /// A monitor during a run.
 pub struct Monitor<'a> {
     job: &'a MonitorJob,
+    /// From when on it records.
+    pub from: Begin,
     /// The name of its table.
     name: String,
     schedule: Schedule,
@@ -49,6 +54,24 @@ pub struct LastValues {
     pub wall: Map<String, Value>,
     /// Lengths of recirculation regions, by name.
     pub recirculation: Map<String, Value>,
+    /// The triggers, and when they held.
+    pub triggers: Vec<Value>,
+}
+
+/// Returns the name of each monitor's table, and its columns after step and time; of samples none, as their
+/// rows are points.
+pub fn tables(monitors: &[MonitorPlan], variables: &Variables) -> Vec<(String, Vec<String>)> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut table = |monitor: &MonitorPlan| {
+        let name = monitor.kind.name();
+        names.push(name);
+        let count = names.iter().filter(|n| **n == name).count();
+        let file = if count == 1 { name.to_owned() } else { format!("{name}-{count}") };
+        let rows = !matches!(monitor.kind, MonitorJob::Sample { .. });
+        let columns = if rows { monitor.kind.columns(variables).split_off(2) } else { Vec::new() };
+        (file, columns)
+    };
+    monitors.iter().map(&mut table).collect()
 }
 
 /// Opens the tables of a plan's monitors; the tables of a continued run continue at its start.
@@ -56,16 +79,12 @@ pub struct LastValues {
 /// # Errors
 /// Errors of the file system, or a table with other columns.
 pub fn open<'a>(plan: &'a Plan, directory: &Directory, now: TimePoint) -> Result<Vec<Monitor<'a>>, RunError> {
-    let mut names: Vec<&str> = Vec::new();
     plan.monitors
         .iter()
-        .map(|monitor| {
-            let name = monitor.kind.name();
-            names.push(name);
-            let count = names.iter().filter(|n| **n == name).count();
-            let file = if count == 1 { name.to_owned() } else { format!("{name}-{count}") };
+        .zip(tables(&plan.monitors, &plan.variables))
+        .map(|(monitor, (file, _))| {
             let path = directory.monitor(&file)?;
-            let columns = monitor.kind.columns(plan);
+            let columns = monitor.kind.columns(&plan.variables);
             let names: Vec<&str> = columns.iter().map(String::as_str).collect();
             let table = if plan.restart.is_some() {
                 Table::resume(path, &names, now.step as f64)?
@@ -73,7 +92,7 @@ pub fn open<'a>(plan: &'a Plan, directory: &Directory, now: TimePoint) -> Result
                 Table::create(path, &names)?
             };
             let schedule = Schedule::new(monitor.every, now);
-            Ok(Monitor { job: &monitor.kind, name: file, schedule, table, columns })
+            Ok(Monitor { job: &monitor.kind, from: monitor.from, name: file, schedule, table, columns })
         })
         .collect()
 }
@@ -90,7 +109,7 @@ impl Monitor<'_> {
         self.schedule.steps_left(now, local)
     }
 
-    /// Writes a row and keeps its values.
+    /// Writes a row, keeps its values, and returns those after step and time; of a sample none.
     ///
     /// # Errors
     /// The errors of the solver and of the file system.
@@ -100,7 +119,7 @@ impl Monitor<'_> {
         now: TimePoint,
         last: &mut LastValues,
         not_finite: &NotFinite,
-    ) -> Result<(), RunError> {
+    ) -> Result<Vec<f64>, RunError> {
         let mut row = vec![now.step as f64, now.t];
         match self.job {
             MonitorJob::Residual => {
@@ -108,7 +127,7 @@ impl Monitor<'_> {
                 // Rates that follow from past steps are infinite at the start, and where the past of a
                 // checkpoint does not fit.
                 if solver.solves().is_some() && residual.iter().all(|&rate| rate == f64::INFINITY) {
-                    return Ok(());
+                    return Ok(Vec::new());
                 }
                 for (name, x) in solver.variables().iter().zip(&residual) {
                     last.residual.insert((*name).to_owned(), json!(x));
@@ -152,7 +171,8 @@ impl Monitor<'_> {
                 if let Some(cells) = sampling::cells(places, names, &values, now.t) {
                     cells.write(&self.table.path().with_extension("vtu"), &VtuOptions::default())?;
                 }
-                return Ok(self.table.rows(&rows)?);
+                self.table.rows(&rows)?;
+                return Ok(Vec::new());
             }
             MonitorJob::Forces(job) => {
                 let (values, summary) = flow::forces(solver, job)?;
@@ -178,7 +198,7 @@ impl Monitor<'_> {
             not_finite.look_at_row(&self.name, &self.columns[2..], &row[2..], now.t);
         }
         self.table.row(&row)?;
-        Ok(())
+        Ok(row.split_off(2))
     }
 
     /// Evaluates the whole table at the end of a run: its curves as a picture, means, amplitudes and
@@ -186,7 +206,7 @@ impl Monitor<'_> {
     ///
     /// # Errors
     /// A table that cannot be read, a picture that cannot be written.
-    pub fn finish(&self, last: &mut LastValues) -> Result<(), RunError> {
+    pub fn finish(&self, last: &mut LastValues, triggers: &Triggers<'_>) -> Result<(), RunError> {
         let path = self.table.path();
         if let MonitorJob::Sample { places, .. } = self.job {
             // The rows of one time are a curve along a line; other points have none.
@@ -210,7 +230,9 @@ impl Monitor<'_> {
                 last.history.extend(flow::decays(path, names, references)?);
             }
             MonitorJob::Forces(ForcesJob { name, scales, from: Some(from), .. }) => {
-                let history = flow::history(path, *from, scales)?;
+                // There are no means before they begin.
+                let Some(from) = triggers.time(*from) else { return Ok(()) };
+                let history = flow::history(path, from, scales)?;
                 if let Some(Value::Object(summary)) = last.forces.get_mut(name) {
                     summary.extend(history);
                 }
@@ -240,12 +262,12 @@ impl MonitorJob {
     }
 
     /// Returns the columns of the table.
-    fn columns(&self, plan: &Plan) -> Vec<String> {
+    fn columns(&self, variables: &Variables) -> Vec<String> {
         let mut columns = vec!["step".to_owned(), "time".to_owned()];
         match self {
-            Self::Residual => columns.extend(plan.variables.conserved.iter().map(|&v| v.to_owned())),
+            Self::Residual => columns.extend(variables.conserved.iter().map(|&v| v.to_owned())),
             Self::Error { norms, .. } => {
-                let fields = plan.variables.all();
+                let fields = variables.all();
                 columns.extend(norms.iter().flat_map(|n| fields.iter().map(|f| format!("{}_{f}", n.name()))));
             }
             Self::Integral { names, .. } => columns.extend(names.iter().map(|n| quoted(n))),
@@ -257,7 +279,7 @@ impl MonitorJob {
             Self::Sample { places, names, .. } => {
                 columns.push("point".to_owned());
                 columns.extend(places.distances.iter().map(|_| "s".to_owned()));
-                columns.extend(["x", "y", "z"].iter().take(plan.setup.mesh.dim).map(|x| (*x).to_owned()));
+                columns.extend(["x", "y", "z"].iter().take(variables.dim()).map(|x| (*x).to_owned()));
                 columns.extend(names.iter().map(|n| quoted(n)));
             }
             Self::Divergence(_) => columns.extend(["l2", "jumps"].map(str::to_owned)),

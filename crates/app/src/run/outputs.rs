@@ -15,6 +15,7 @@ use super::monitors::{self, LastValues, Monitor};
 use super::not_finite::NotFinite;
 use super::schedule::{self, Schedule};
 use super::surfaces;
+use super::triggers::{self, Triggers};
 use crate::checkpoint::{self, Checkpoint};
 use crate::plan::fields::OutputField;
 use crate::plan::{Plan, SurfacesPlan};
@@ -51,6 +52,7 @@ pub struct Outputs<'a> {
     surfaces: Option<(&'a SurfacesPlan, BackgroundSeries, Schedule)>,
     newest_surfaces: Option<u64>,
     averages: Option<Averages<'a>>,
+    triggers: Triggers<'a>,
     /// The state of the error control, for checkpoints.
     pub control: Option<Memory>,
     /// The share of the step size after failed steps, for checkpoints.
@@ -106,6 +108,10 @@ impl<'a> Outputs<'a> {
                 }
                 None => None,
             },
+            triggers: Triggers::new(
+                &plan.conditions,
+                plan.restart.as_ref().and_then(|(_, saved)| saved.section(triggers::SECTION)),
+            ),
             newest_surfaces: None,
             control: None,
             shrink: 1.0,
@@ -148,7 +154,10 @@ impl<'a> Outputs<'a> {
         let fields = self.series.iter().map(|(_, schedule)| schedule.steps_left(now, local));
         let monitors = self.monitors.iter().map(|monitor| monitor.steps_left(now, local));
         let checkpoints = self.checkpoints.iter().map(|schedule| schedule.steps_left(now, local));
-        fields.chain(monitors).chain(checkpoints).min().unwrap_or(u64::MAX)
+        let surfaces = self.surfaces.iter().map(|(_, _, schedule)| schedule.steps_left(now, local));
+        let averages = self.averages.iter().map(|averages| averages.steps_left(now, local));
+        let all = fields.chain(monitors).chain(checkpoints).chain(surfaces).chain(averages);
+        all.chain([self.triggers.steps_left()]).min().unwrap_or(u64::MAX)
     }
 
     /// Writes everything that is due.
@@ -186,17 +195,39 @@ impl<'a> Outputs<'a> {
         let mut any = outside;
         // A continued run already has the row and the file of its start.
         let always = moment == Moment::End || (moment == Moment::Start && self.plan.restart.is_none());
-        for monitor in &mut self.monitors {
-            if monitor.due(now) || outside {
+        let first = moment == Moment::Start && self.plan.restart.is_none();
+        for (i, monitor) in self.monitors.iter_mut().enumerate() {
+            let due = monitor.due(now) && moment == Moment::Step || first;
+            if (due || outside) && self.triggers.begun(monitor.from, now) {
                 any = true;
-                failures.keep(monitor.record(solver, now, &mut self.last, &self.not_finite))?;
-            }
-            if moment == Moment::End {
-                failures.keep(monitor.finish(&mut self.last))?;
+                let row = monitor.record(solver, now, &mut self.last, &self.not_finite);
+                if due {
+                    // Also on ranks without the values, and if the row could not be written.
+                    self.triggers.note(i, row.as_deref().unwrap_or_default());
+                }
+                failures.keep(row.map(|_| ()))?;
             }
         }
+        let root = self.plan.setup.comm.rank() == 0;
+        self.triggers.evaluate(now, |holds| solver.any(root && holds));
+        // What begins with this step; a continued run already has it.
+        let begins = |begin| (first || moment == Moment::Step) && self.triggers.begins(begin, now);
+        for monitor in &mut self.monitors {
+            if begins(monitor.from) {
+                any = true;
+                let row = monitor.record(solver, now, &mut self.last, &self.not_finite);
+                failures.keep(row.map(|_| ()))?;
+            }
+            if moment == Moment::End && self.triggers.begun(monitor.from, now) {
+                failures.keep(monitor.finish(&mut self.last, &self.triggers))?;
+            }
+        }
+        let wanted = |due: bool, begin| {
+            let begun = self.triggers.begun(begin, now);
+            begins(begin) || (due || always) && begun || moment == Moment::End
+        };
         if let Some((series, schedule)) = &mut self.series
-            && (schedule.due(now) || always)
+            && wanted(schedule.due(now), self.plan.fields.from)
             && self.newest_fields != Some(now.step)
         {
             let (order, wanted) = (self.lattice_order, &self.plan.fields.fields);
@@ -216,7 +247,7 @@ impl<'a> Outputs<'a> {
             self.newest_fields = Some(now.step);
         }
         if let Some((surfaces, series, schedule)) = &mut self.surfaces
-            && (schedule.due(now) || always)
+            && wanted(schedule.due(now), surfaces.from)
             && self.newest_surfaces != Some(now.step)
         {
             let (mesh, not_finite) = (Arc::clone(&self.plan.setup.mesh), self.not_finite.clone());
@@ -244,7 +275,9 @@ impl<'a> Outputs<'a> {
             self.newest_surfaces = Some(now.step);
         }
         if let Some(averages) = &mut self.averages {
-            averages.record(solver, now);
+            if self.triggers.begun(averages.from(), now) {
+                averages.record(solver, now);
+            }
             if moment == Moment::End {
                 let options = fields::options(&self.plan.fields);
                 failures.keep(averages.write(solver, now.t, &self.directory.averages(), &options))?;
@@ -260,6 +293,7 @@ impl<'a> Outputs<'a> {
             self.newest_checkpoint = Some(now.step);
         }
         if moment == Moment::End {
+            self.last.triggers = self.triggers.summary();
             let series = self.series.iter_mut().map(|(series, _)| series);
             let surfaces = self.surfaces.iter_mut().map(|(_, series, _)| series);
             failures.keep(series.chain(surfaces).try_for_each(BackgroundSeries::finish))?;
@@ -269,8 +303,8 @@ impl<'a> Outputs<'a> {
 
     fn write_checkpoint(&mut self, solver: &Hyperbolic, now: TimePoint) -> Result<(), RunError> {
         let averages = self.averages.as_ref().map_or_else(Vec::new, Averages::save);
-        let sections =
-            self.control.iter().map(adaptive::section).chain(retry::section(self.shrink)).collect();
+        let sections = self.control.iter().map(adaptive::section).chain(retry::section(self.shrink));
+        let sections = sections.chain(self.triggers.section()).collect();
         let saved = Checkpoint { now, state: solver.save(), averages, sections };
         let path = checkpoint::write(&self.directory.checkpoints(), &saved, self.plan.mesh_digest)?;
         self.written.push(path);
@@ -299,6 +333,11 @@ impl<'a> Outputs<'a> {
     /// Returns the list of values of monitors and fields that were not finite.
     pub fn not_finite(&self) -> &NotFinite {
         &self.not_finite
+    }
+
+    /// Returns the triggers.
+    pub fn triggers(&mut self) -> &mut Triggers<'a> {
+        &mut self.triggers
     }
 
     /// Returns the last values of the monitors.

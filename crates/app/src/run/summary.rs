@@ -156,6 +156,9 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
     if !last.limited.is_empty() {
         put("limited", Value::Object(last.limited.clone()));
     }
+    if !last.triggers.is_empty() {
+        put("triggers", Value::Array(last.triggers.clone()));
+    }
     for (name, values) in &last.probe {
         put(name, values.clone());
     }

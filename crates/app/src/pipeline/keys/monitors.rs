@@ -7,6 +7,7 @@ use super::{FLOW, FLUID, GAS, INCOMPRESSIBLE, Key, SPACE_TIME, key};
 
 const TIME: super::Kind = Number(Above(0.0));
 const STEPS: super::Kind = Whole(1, usize::MAX);
+pub(super) const CONDITION: super::Kind = Formula("t, step and columns of monitors");
 const POSITIVE: super::Kind = Number(Above(0.0));
 const FORMULAS: super::Kind = List("formulas, or `Name: formula`", &[Text, Section]);
 const BOUNDARY: &[super::Kind] = &[Text, List("names of boundaries", &[Text])];
@@ -191,11 +192,27 @@ pub(super) const KEYS: &[Key] = &[
         .of(FLUID),
     key(
         "monitors[].forces.from",
-        &[Number(Any)],
+        &[Number(Any), Section],
         Says("none: no means"),
-        "The time from which means, amplitudes, extremes and the Strouhal number are computed.",
+        "The time from which means, amplitudes, extremes and the Strouhal number are computed, or `when: \
+         CONDITION`.",
     )
     .of(FLUID),
+    key(
+        "monitors[].{integral,probe,sample,wall}.from",
+        &[Number(Any), Section],
+        Says("the start"),
+        "The time from which rows are recorded, or `when: CONDITION`.",
+    )
+    .of(FLOW),
+    key(
+        "monitors[].{forces,integral,probe,sample,wall}.from.when",
+        &[CONDITION],
+        Required,
+        "The condition that must hold once: a formula in `t`, `step` and columns of monitors, such as \
+         `integral_energy` or `forces_cd`.",
+    )
+    .of(FLOW),
     key(
         "monitors[].{forces,wall}.reference",
         &[Section],

@@ -3,6 +3,7 @@
 use super::Absent::{Nothing, Required, Says, Value};
 use super::Kind::{Flag, List, Number, Section, Text, Whole, Words};
 use super::Range::{Above, Any};
+use super::monitors::CONDITION;
 use super::{FLOW, FLUID, Key, key};
 
 const TIME: super::Kind = Number(Above(0.0));
@@ -88,8 +89,28 @@ pub(super) const KEYS: &[Key] = &[
         "Means of fields over time, in `averages.vtu` at the end and in checkpoints; `none` computes none.",
     )
     .of(FLOW),
-    key("output.averages.from", &[Number(Any)], Value("0"), "The time from which samples are taken.")
-        .of(FLOW),
+    key(
+        "output.averages.from",
+        &[Number(Any), Section],
+        Value("0"),
+        "The time from which samples are taken, or `when: CONDITION`.",
+    )
+    .of(FLOW),
+    key(
+        "output.{fields,surfaces}.from",
+        &[Number(Any), Section],
+        Says("the start"),
+        "The time from which files are written, or `when: CONDITION`. The end is always written.",
+    )
+    .of(FLOW),
+    key(
+        "output.{fields,surfaces,averages}.from.when",
+        &[CONDITION],
+        Required,
+        "The condition that must hold once: a formula in `t`, `step` and columns of monitors, such as \
+         `integral_energy` or `forces_cd`.",
+    )
+    .of(FLOW),
     key(
         "output.averages.every",
         &[TIME],

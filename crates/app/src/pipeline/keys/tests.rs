@@ -90,8 +90,8 @@ boundaries:
 time: { scheme: rk4, cfl: 0.5, end: 1, steps: 3 }
 output:
   directory: out
-  fields: { every: 1, names: [Density, { A: rho }], format: vtkhdf, precision: double }
-  surfaces: { boundaries: [a], every: 1, names: [Density] }
+  fields: { from: { when: t > 1 }, every: 1, names: [Density, { A: rho }], format: vtkhdf, precision: double }
+  surfaces: { from: { when: step > 1 }, boundaries: [a], every: 1, names: [Density] }
   averages: { from: 1, every: 1, names: [Density], deviations: true, reynolds_stresses: true }
   checkpoint: { every: 1, keep: 3 }
 monitors:
@@ -147,16 +147,17 @@ time: { adaptive: { tolerance: 1e-4 }, steps: 3 }
 output:
   fields: { every_steps: 1 }
   surfaces: { boundaries: [a], every_steps: 1 }
-  averages: { every_steps: 1 }
+  averages: { from: { when: residual_rho < 1 }, every_steps: 1 }
   checkpoint: { every_steps: 1 }
 monitors:
   - residual: { every_steps: 1 }
   - error: { exact: { name: couette, u: 1 }, every_steps: 1 }
   - error: { exact: { rho: 1 }, every_steps: 1 }
-  - integral: { fields: [rho], every_steps: 1 }
-  - probe: { points: [[0, 0]], fields: [u], every_steps: 1 }
-  - forces: { boundary: a, every_steps: 1 }
-  - wall: { boundary: a, every_steps: 1 }
+  - integral: { from: { when: t > 1 }, fields: [rho], every_steps: 1 }
+  - probe: { from: { when: t > 1 }, points: [[0, 0]], fields: [u], every_steps: 1 }
+  - sample: { from: { when: t > 1 }, points: [[0, 0]], fields: [u] }
+  - forces: { from: { when: t > 1 }, boundary: a, every_steps: 1 }
+  - wall: { from: { when: t > 1 }, boundary: a, every_steps: 1 }
   - recirculation: { from: [0, 0], to: [1, 0], every_steps: 1 }
 ",
     "
