@@ -487,3 +487,29 @@ fn closing(summary: &Map<String, Value>, directory: &std::path::Path) -> String 
         directory.display()
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dgsuite_gpu::comm::{on_each, threads};
+
+    #[test]
+    fn ranks_are_all_on_cpus_or_all_on_gpus() {
+        let refused = |on_cpu: fn(usize) -> bool| {
+            on_each(threads(4), |comm| {
+                let rank = comm.rank();
+                let device = if on_cpu(rank) { Device::Cpu } else { Device::Cuda(rank) };
+                same_kind_of_device(&comm, device).err().map(|error| error.to_string())
+            })
+        };
+        let agreed = vec![None; 4];
+        assert_eq!((refused(|_| true), refused(|_| false)), (agreed.clone(), agreed));
+        // All ranks end with the same sentence.
+        for (on_cpu, gpu, cpu) in [((|rank| rank == 2) as fn(usize) -> bool, 0, 2), (|rank| rank < 3, 3, 0)] {
+            for sentence in refused(on_cpu) {
+                let expected = format!("rank {gpu} has a GPU, but rank {cpu} has none");
+                assert!(sentence.as_ref().is_some_and(|s| s.contains(&expected)), "{sentence:?}");
+            }
+        }
+    }
+}

@@ -183,9 +183,11 @@ fn mpiexec_leaves_the_tables_of_one_rank() {
     let case = Case::new(FLOW);
     let whole = alone(&case, &["--output", "one"]);
     assert_eq!(whole["ranks"], 1);
-    for ranks in [2, 3] {
+    let cores = std::thread::available_parallelism().unwrap().get();
+    // Threads count on each rank; without a number, ranks share the cores.
+    for (ranks, setting, threads) in [(2, "threads=2", 2), (3, "threads=0", (cores / 3).max(1))] {
         let results = format!("ranks-{ranks}");
-        let args = ["--output", &results, "--set", "threads=1"];
+        let args = ["--output", &results, "--set", setting];
         let Some(output) = on_ranks(&case, ranks, &args) else { return };
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{text}");
@@ -194,7 +196,7 @@ fn mpiexec_leaves_the_tables_of_one_rank() {
         assert_eq!(closing, 1, "{}", String::from_utf8_lossy(&output.stdout));
         assert_eq!(tables(&case, &results), tables(&case, "one"), "{ranks} ranks");
         let summary = case.summary(&results);
-        assert_eq!(summary["ranks"], ranks);
+        assert_eq!((&summary["ranks"], &summary["threads"]), (&ranks.into(), &threads.into()));
         for key in ["residual", "integral", "probe", "triggers", "forces", "time", "space", "mesh"] {
             assert_eq!(summary[key], whole[key], "{key}");
         }
@@ -308,6 +310,40 @@ fn mistakes_and_failures_are_told_once() {
     let Some(output) = on_ranks(&elliptic, 2, &[]) else { return };
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && text.matches("one rank only").count() == 1, "{text}");
+}
+
+#[test]
+fn a_process_that_cannot_be_one_rank_of_several_says_so() {
+    let case = Case::new(FLOW);
+    let said = |variables: &[(&str, &str)], args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dgsuite"));
+        command.args(["run", "case.yaml"]).args(args).current_dir(case.directory.path());
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success() && text.lines().filter(|line| line.starts_with("error")).count() == 1,
+            "{text}"
+        );
+        assert!(!case.path("out").exists());
+        text
+    };
+    let torchrun = [("RANK", "1"), ("WORLD_SIZE", "2"), ("LOCAL_RANK", "1")];
+    let srun = [("SLURM_PROCID", "0"), ("SLURM_STEP_ID", "0"), ("SLURM_STEP_NUM_TASKS", "2")];
+    for (variables, launcher) in [(&torchrun, "torchrun"), (&srun, "srun")] {
+        // Without a library, and with that of another launcher.
+        let none: Vec<_> = variables.iter().copied().chain([("DGSUITE_MPI_LIBRARY", "/none.so")]).collect();
+        let text = said(&none, &[]);
+        assert!(text.contains("/none.so") && text.contains("pip install mpich"), "{text}");
+        if mpiexec().is_some() {
+            let text = said(variables, &[]);
+            assert!(text.contains(&format!("{launcher} started 2 processes, but ")), "{text}");
+        }
+        // Each of the two processes would start others.
+        let text = said(variables, &["--devices", "2"]);
+        assert!(text.contains(&format!("{launcher} has started 2 processes")), "{text}");
+    }
+    let text = said(&[], &["--devices", "2", "--device", "cpu"]);
+    assert!(text.contains("'--devices <N|all|LIST>' cannot be used with '--device <DEVICE>'"), "{text}");
 }
 
 #[test]

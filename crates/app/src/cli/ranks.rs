@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::process::Command;
 use std::sync::Arc;
 
-use dgsuite_gpu::comm::{self, ChildRank, CommError, Communicator};
+use dgsuite_gpu::comm::{self, ChildRank, CommError, Communicator, Launch};
 use dgsuite_ops::{OpsError, agree};
 
 use super::signals;
@@ -132,6 +132,7 @@ fn place_among(rank: usize, all: &[&str]) -> Place {
 /// Runs this command once for each device of a list, such as `all`, `2` or `0,2`, and returns the first exit
 /// code other than 0.
 pub(super) fn on_devices(list: &str) -> anyhow::Result<u8> {
+    refuse_inside(list, comm::launched())?;
     let devices = parse(list, Device::count())?;
     let program = std::env::current_exe()?;
     let arguments = without_devices(std::env::args_os().skip(1));
@@ -148,6 +149,21 @@ pub(super) fn on_devices(list: &str) -> anyhow::Result<u8> {
     let codes = comm::run_children(devices.iter().map(command).collect(), signal)?;
     let code = codes.into_iter().find(|&code| code != 0).unwrap_or(0);
     Ok(u8::try_from(code).unwrap_or(1))
+}
+
+/// Each process of a launcher would start processes of its own, and all would write the same results.
+fn refuse_inside(list: &str, launch: Option<Launch>) -> Result<(), DeviceError> {
+    let Some((launcher, size)) = launch.and_then(|launch| Some((launch.launcher, launch.size?))) else {
+        return Ok(());
+    };
+    if size == 1 {
+        return Ok(());
+    }
+    let reason = format!(
+        "{launcher} has started {size} processes, each of which would start one for each GPU: leave out \
+         --devices, as processes with `device: cuda` take the GPUs of their machine in turn"
+    );
+    Err(DeviceError::Unusable { device: format!("--devices {list}"), reason })
 }
 
 /// The devices of a list; `count` are there.
@@ -200,6 +216,17 @@ mod tests {
             assert!(error.contains(part), "{list}: {error}");
         }
         assert!(parse("all", 0).is_err());
+    }
+
+    #[test]
+    fn one_process_starts_others() {
+        let launch = |size| Some(Launch { rank: 0, size, local_rank: Some(0), launcher: "srun" });
+        // A launcher with PMIx does not say how many there are; a step of one task is an ordinary process.
+        for alone in [None, launch(None), launch(Some(1))] {
+            assert_eq!(refuse_inside("all", alone), Ok(()), "{alone:?}");
+        }
+        let error = refuse_inside("all", launch(Some(4))).unwrap_err().to_string();
+        assert!(error.contains("`--devices all`") && error.contains("srun has started 4"), "{error}");
     }
 
     #[test]

@@ -24,7 +24,12 @@ pub(super) const FIRST: &[Key] = &[
         "The arithmetic of the solution. `solver.inner_precision` is that of the preconditioner.",
     )
     .of(IMPLICIT),
-    key("threads", &[Whole(0, usize::MAX)], Value("0"), "The number of CPU threads; 0 stands for all cores."),
+    key(
+        "threads",
+        &[Whole(0, usize::MAX)],
+        Value("0"),
+        "The number of CPU threads, of each rank if there are several; 0 stands for all cores, which ranks share.",
+    ),
     key("constants", &[Section], Nothing, "Names for numbers, which every expression of the file may use."),
     key(
         "constants.<name>",
