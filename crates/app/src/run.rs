@@ -15,6 +15,7 @@ pub mod monitors;
 pub mod not_finite;
 pub mod outputs;
 pub mod pictures;
+pub mod pieces;
 mod projection;
 pub mod sampling;
 pub mod schedule;

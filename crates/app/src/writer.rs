@@ -46,6 +46,7 @@ pub mod csv;
 mod hdf5;
 mod lagrange;
 mod linear;
+pub(crate) mod parallel;
 mod pattern;
 pub mod plot;
 pub mod pvd;
@@ -187,6 +188,25 @@ pub enum WriterError {
     /// Rank 0, which writes the results, could not write one.
     #[error("another rank could not write its results")]
     Elsewhere,
+    /// A rank could not write its part of a result.
+    #[error("rank {rank}: {reason}")]
+    Rank {
+        /// The rank.
+        rank: usize,
+        /// Its error, in words.
+        reason: String,
+    },
+    /// A rank wrote a file that rank 0 does not see.
+    #[error(
+        "rank {rank} wrote {}, but rank 0 does not see it: let --output name a directory that all machines share",
+        path.display()
+    )]
+    NotShared {
+        /// The rank.
+        rank: usize,
+        /// The file.
+        path: PathBuf,
+    },
     /// The operating system could not write the file.
     #[error("cannot write {}: {source}", path.display())]
     Io {

@@ -8,7 +8,7 @@
 #[path = "support/case.rs"]
 mod support;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
@@ -200,8 +200,15 @@ fn mpiexec_leaves_the_tables_of_one_rank() {
         for key in ["residual", "integral", "probe", "triggers", "forces", "time", "space", "mesh"] {
             assert_eq!(summary[key], whole[key], "{key}");
         }
-        assert!(case.path(&results).join("fields/fields_000002.vtu").is_file());
+        let list = case.path(&results).join("fields/fields_000002.pvtu");
+        let series = std::fs::read_to_string(case.path(&results).join("fields.pvd")).unwrap();
+        assert!(series.contains("file=\"fields/fields_000002.pvtu\""), "{series}");
+        let pieces = std::fs::read_to_string(&list).unwrap().matches("<Piece ").count();
+        assert_eq!(pieces, ranks);
+        vtk_finds_the_same(&case.path("one").join("fields/fields_000002.vtu"), &list);
     }
+    let drawn = case.dgsuite(&["picture", "ranks-3", "--output", "a.png"]);
+    assert_eq!(drawn.code, 0, "{}", drawn.stderr);
     // A checkpoint of three ranks continues on two, and on one.
     std::fs::create_dir(case.path("two")).unwrap();
     let file = "ranks-3/checkpoints/step-00000006.dgs";
@@ -213,6 +220,20 @@ fn mpiexec_leaves_the_tables_of_one_rank() {
         assert_eq!(case.summary("two")[key], whole[key], "{key} after a restart on two ranks");
         assert_eq!(case.summary("three")[key], whole[key], "{key} after a restart on one rank");
     }
+}
+
+/// Compares the fields of one rank with those of several, read by VTK.
+fn vtk_finds_the_same(one: &Path, several: &Path) {
+    let python = std::env::var_os("DGSUITE_VTK_PYTHON").map_or_else(|| "python3".into(), PathBuf::from);
+    let has_vtk = Command::new(&python).args(["-c", "import vtk"]).output().is_ok_and(|o| o.status.success());
+    if !has_vtk {
+        let required = std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_some_and(|v| v == "1");
+        assert!(!required, "{} has no module vtk (set DGSUITE_VTK_PYTHON)", python.display());
+        return;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/tools/same_grids.py");
+    let output = Command::new(python).arg(script).args([one, several]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Checks that runs on two and three ranks leave the same numbers as on one.

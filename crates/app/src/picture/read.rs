@@ -15,8 +15,8 @@ use super::PictureError;
 use crate::writer::vtkhdf;
 use crate::writer::{CellBlock, Field, MAX_LAGRANGE_ORDER, UnstructuredFields, Values, lagrange_nodes};
 
-/// Reads the fields of one time from a `.vtu` file of a run. Cells of one shape and order are one block; the
-/// nodes of each are in lattice order, as when they were written.
+/// Reads the fields of one time from a `.vtu` file of a run, or from a `.pvtu` file and its pieces. Cells of
+/// one shape and order are one block; the nodes of each are in lattice order, as when they were written.
 ///
 /// Files with linear cells give each linear cell as an element of order 1.
 ///
@@ -24,6 +24,9 @@ use crate::writer::{CellBlock, Field, MAX_LAGRANGE_ORDER, UnstructuredFields, Va
 /// [`PictureError::Read`] from the system, and [`PictureError::Damaged`] if the file is not one of this
 /// program or is damaged.
 pub fn read(path: &Path) -> Result<UnstructuredFields, PictureError> {
+    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pvtu")) {
+        return read_pieces(path);
+    }
     let bytes = fs::read(path).map_err(|source| PictureError::Read { path: path.to_owned(), source })?;
     parse(&bytes).map_err(|what| PictureError::Damaged { path: path.to_owned(), what })
 }
@@ -46,6 +49,24 @@ pub(super) fn read_step(path: &Path, step: usize) -> Result<UnstructuredFields, 
     let mut pieces = Vec::new();
     cells.split(&mut pieces).map_err(damaged)?;
     Ok(UnstructuredFields { time: stored.time, pieces })
+}
+
+/// Reads all pieces of a list.
+fn read_pieces(path: &Path) -> Result<UnstructuredFields, PictureError> {
+    let text =
+        fs::read_to_string(path).map_err(|source| PictureError::Read { path: path.to_owned(), source })?;
+    let mut all = UnstructuredFields { time: f64::NAN, pieces: Vec::new() };
+    for tag in text.split("<Piece ").skip(1) {
+        let source = attribute(tag, "Source").map(unescape).filter(|source| source.ends_with(".vtu"));
+        let Some(source) = source else {
+            let what = "it lists a piece that is not a .vtu file".to_owned();
+            return Err(PictureError::Damaged { path: path.to_owned(), what });
+        };
+        let piece = read(&path.with_file_name(source))?;
+        all.time = piece.time;
+        all.pieces.extend(piece.pieces);
+    }
+    Ok(all)
 }
 
 /// Parses the contents of a file; the error says what is wrong.

@@ -66,7 +66,8 @@ pub enum Moment {
 }
 
 impl Run {
-    /// Finds the fields of a run: `path` is its folder, a series (`.pvd`, `.vtkhdf`) or one file (`.vtu`).
+    /// Finds the fields of a run: `path` is its folder, a series (`.pvd`, `.vtkhdf`) or one file (`.vtu`,
+    /// `.pvtu`).
     /// Of a folder with series of both formats, as after a restart with the other one, it is that with the
     /// later end.
     ///
@@ -77,7 +78,7 @@ impl Run {
         let missing = || PictureError::NoRun { path: path.to_owned(), inside: runs_inside(path) };
         let named = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (folder, series) = match path {
-            _ if ends("vtu") && path.is_file() => {
+            _ if (ends("vtu") || ends("pvtu")) && path.is_file() => {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                 let files = vec![(f64::NAN, Source::File(path.to_owned()))];
                 return Ok(Self { name: stem, title: None, gamma: None, path: path.to_owned(), files });

@@ -39,6 +39,19 @@ pub fn sample(
     UnstructuredFields { time, pieces }
 }
 
+/// As [`sample`] on the elements of this rank. Collective.
+pub fn sample_own(
+    solver: &Hyperbolic,
+    time: f64,
+    lattice_order: usize,
+    fields: &[OutputField],
+) -> UnstructuredFields {
+    let sets = solver.sample_own(lattice_order, fields.iter().any(|field| field.gradients));
+    let of_elements = of_elements(solver, fields, true);
+    let pieces = with_cells(solver, sets, lattice_order, fields, (&of_elements, false));
+    UnstructuredFields { time, pieces }
+}
+
 /// Computes fields from sampled values.
 pub(crate) fn compute(
     solver: &Hyperbolic,
@@ -47,7 +60,18 @@ pub(crate) fn compute(
     fields: &[OutputField],
     mark_failures: bool,
 ) -> Vec<CellBlock> {
-    let of_elements = of_elements(solver, fields);
+    let of_elements = of_elements(solver, fields, false);
+    with_cells(solver, sets, order, fields, (&of_elements, mark_failures))
+}
+
+/// Computes fields from sampled values; those of whole elements are known.
+fn with_cells(
+    solver: &Hyperbolic,
+    sets: Vec<SampledSet>,
+    order: usize,
+    fields: &[OutputField],
+    (of_elements, mark_failures): (&[OfElements<'_>], bool),
+) -> Vec<CellBlock> {
     let piece = |set: SampledSet| {
         let own: Vec<Field> = of_elements.iter().map(|(name, values)| cells(name, values, &set)).collect();
         let mut piece = block(set, (solver.dim(), solver.time()), order, fields, mark_failures);
@@ -57,12 +81,17 @@ pub(crate) fn compute(
     sets.into_iter().map(piece).collect()
 }
 
+/// A field with one value for each element.
+type OfElements<'a> = (&'a str, HashMap<u64, f32>);
+
 /// The fields with one value for each element, by the number of the element in the mesh file.
-fn of_elements<'a>(solver: &Hyperbolic, fields: &'a [OutputField]) -> Vec<(&'a str, HashMap<u64, f32>)> {
+fn of_elements<'a>(solver: &Hyperbolic, fields: &'a [OutputField], own: bool) -> Vec<OfElements<'a>> {
     let mesh = &solver.setup().mesh;
     let values = |field: &'a OutputField| {
         let values = match field.of_element? {
+            OfElement::Sensor if own => solver.own_sensors(),
             OfElement::Sensor => solver.sensors(),
+            OfElement::Filter if own => solver.own_limiter_factors(),
             OfElement::Filter => solver.limiter_factors(),
         };
         let tagged = values?.into_iter().enumerate().map(|(element, value)| (mesh.tag(element), value));

@@ -25,13 +25,12 @@ impl NotFinite {
 
     /// Checks fields that are about to be written.
     pub fn look_at_fields(&self, fields: &UnstructuredFields) {
-        for field in fields.pieces.iter().flat_map(|piece| &piece.point_data) {
-            if let Values::Real(values) = &field.values
-                && let Some(x) = values.iter().find(|x| !x.is_finite())
-            {
-                self.add(&format!("the field {}", field.name), *x, fields.time);
-            }
-        }
+        in_fields(fields).for_each(|(name, x)| self.add_field(name, x, fields.time));
+    }
+
+    /// Notes a value of a field.
+    pub fn add_field(&self, name: &str, value: f64, t: f64) {
+        self.add(&format!("the field {name}"), value, t);
     }
 
     /// Returns the findings since the last call, a sentence each.
@@ -45,6 +44,14 @@ impl NotFinite {
             seen.fresh.push(format!("warning: {what} is {value} at t = {t} (reported once)"));
         }
     }
+}
+
+/// The first value of each field that is not finite.
+pub fn in_fields(fields: &UnstructuredFields) -> impl Iterator<Item = (&str, f64)> {
+    fields.pieces.iter().flat_map(|piece| &piece.point_data).filter_map(|field| match &field.values {
+        Values::Real(values) => values.iter().find(|x| !x.is_finite()).map(|x| (field.name.as_str(), *x)),
+        Values::Integer(_) => None,
+    })
 }
 
 #[cfg(test)]

@@ -13,15 +13,19 @@ use super::fields;
 use super::march::{adaptive, retry};
 use super::monitors::{self, LastValues, Monitor};
 use super::not_finite::NotFinite;
+use super::pieces::Pieces;
 use super::schedule::{self, Schedule};
 use super::surfaces;
 use super::triggers::{self, Triggers};
 use crate::checkpoint::{self, Checkpoint};
 use crate::plan::fields::OutputField;
 use crate::plan::{Plan, SurfacesPlan};
+use crate::systems::ROOT;
 use crate::systems::hyperbolic::Hyperbolic;
 use crate::writer::background::BackgroundSeries;
-use crate::writer::{VtuOptions, WriterError};
+use crate::writer::pvd::Series;
+
+use crate::writer::{Format, VtuOptions, WriterError};
 
 /// Results that could not be written. On several ranks the others do not know yet: rank 0 goes on with what
 /// all of them do together, until all learn of it.
@@ -42,12 +46,20 @@ impl Failures {
     }
 }
 
+/// The fields of a run.
+enum FieldSeries {
+    /// Of all elements on rank 0, written while the run continues.
+    Gathered(BackgroundSeries),
+    /// Of several ranks, which write together.
+    Ranked(Pieces),
+}
+
 /// The open results of a run.
 pub struct Outputs<'a> {
     plan: &'a Plan,
     directory: Directory,
     lattice_order: usize,
-    series: Option<(BackgroundSeries, Schedule)>,
+    series: Option<(FieldSeries, Schedule)>,
     monitors: Vec<Monitor<'a>>,
     surfaces: Option<(&'a SurfacesPlan, BackgroundSeries, Schedule)>,
     newest_surfaces: Option<u64>,
@@ -94,8 +106,24 @@ impl<'a> Outputs<'a> {
             };
             Ok(BackgroundSeries::new(series, options)?)
         };
+        let comm = &plan.setup.comm;
+        let fields = || -> Result<FieldSeries, RunError> {
+            // Rank 0 gathers what one file of all times needs.
+            if comm.size() == 1 || plan.fields.format != Format::Vtu {
+                return Ok(FieldSeries::Gathered(open(directory.fields(), &plan.fields.fields)?));
+            }
+            // All ranks write into the directory of rank 0.
+            let path = plan.directory.join("fields.pvd");
+            let series = match (comm.rank(), &plan.restart) {
+                (ROOT, Some(_)) => Some(Series::resume(&path, now.t)?),
+                (ROOT, None) => Some(Series::create(&path)?),
+                _ => None,
+            };
+            let options = fields::options(&plan.fields);
+            Ok(FieldSeries::Ranked(Pieces::new(Arc::clone(comm), path, series, options)))
+        };
         let series = match plan.fields.every {
-            Some(every) => Some((open(directory.fields(), &plan.fields.fields)?, Schedule::new(every, now))),
+            Some(every) => Some((fields()?, Schedule::new(every, now))),
             None => None,
         };
         let lattice_order = fields::lattice_order(plan.setup.order, &plan.setup.mesh);
@@ -233,15 +261,21 @@ impl<'a> Outputs<'a> {
             let (order, wanted) = (self.lattice_order, &self.plan.fields.fields);
             let not_finite = self.not_finite.clone();
             any = true;
-            failures.keep(match fields::sample_later(solver, now.t, order, wanted) {
-                Some(make) => series
-                    .write_made(Box::new(move || make().inspect(|fields| not_finite.look_at_fields(fields)))),
-                None => {
-                    let sampled = fields::sample(solver, now.t, order, wanted, false);
-                    series.write_made(Box::new(move || {
-                        not_finite.look_at_fields(&sampled);
-                        Ok(sampled)
-                    }))
+            failures.keep(match series {
+                FieldSeries::Gathered(series) => {
+                    let make = match fields::sample_later(solver, now.t, order, wanted) {
+                        Some(make) => make,
+                        None => {
+                            let sampled = fields::sample(solver, now.t, order, wanted, false);
+                            Box::new(move || Ok(sampled))
+                        }
+                    };
+                    let looked = move || make().inspect(|fields| not_finite.look_at_fields(fields));
+                    series.write_made(Box::new(looked)).map_err(RunError::from)
+                }
+                FieldSeries::Ranked(pieces) => {
+                    let own = fields::sample_own(solver, now.t, order, wanted);
+                    pieces.write(&own, &not_finite)
                 }
             })?;
             self.newest_fields = Some(now.step);
@@ -294,7 +328,10 @@ impl<'a> Outputs<'a> {
         }
         if moment == Moment::End {
             self.last.triggers = self.triggers.summary();
-            let series = self.series.iter_mut().map(|(series, _)| series);
+            let series = self.series.iter_mut().filter_map(|(series, _)| match series {
+                FieldSeries::Gathered(series) => Some(series),
+                FieldSeries::Ranked(_) => None,
+            });
             let surfaces = self.surfaces.iter_mut().map(|(_, series, _)| series);
             failures.keep(series.chain(surfaces).try_for_each(BackgroundSeries::finish))?;
         }

@@ -36,6 +36,18 @@ pub(crate) trait Engine: Send {
     fn set_boundary_integrals(&mut self, values: &[f64]);
     fn sample(&self, order: usize) -> Vec<Sample>;
     fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample>;
+    /// [`Self::sample`] for this rank's elements, with their indices in the whole mesh; with gradients at
+    /// time `t` if there is one. Collective.
+    fn own_samples(&self, t: Option<f64>, order: usize) -> Vec<Sample> {
+        t.map_or_else(|| self.sample(order), |t| self.sample_with_gradients(t, order))
+    }
+    /// [`Self::sensors`] and [`Self::strengths`] of this rank's elements; NaN for others.
+    fn own_sensors(&self) -> Option<Vec<f32>> {
+        self.sensors()
+    }
+    fn own_strengths(&self) -> Option<Vec<f32>> {
+        self.strengths()
+    }
     /// Samples of the current state's primitive variables that arrive while the run continues, if the engine
     /// can do this.
     fn sample_later(&mut self, _order: usize) -> Option<SamplesUnderWay> {

@@ -483,6 +483,14 @@ impl Hyperbolic {
         self.primitive(self.conserved(order, gradients))
     }
 
+    /// As [`Self::sample`], or with gradients as [`Self::sample_with_gradients`], for the elements of this
+    /// rank only. Collective: all ranks call it.
+    #[must_use]
+    pub fn sample_own(&self, order: usize, gradients: bool) -> Vec<SampledSet> {
+        let samples = self.engine.own_samples(gradients.then_some(self.time), order);
+        self.primitive(samples.into_iter().filter(|s| !s.elements.is_empty()).collect())
+    }
+
     /// Returns conserved variables on the lattice of order `order`: polynomials of the space are determined
     /// by their values there, if the order is not below that of the space.
     pub(crate) fn conserved(&self, order: usize, gradients: bool) -> Vec<Sample> {

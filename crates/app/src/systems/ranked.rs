@@ -82,6 +82,13 @@ impl Ranked {
         Some(all)
     }
 
+    /// The numbers of this part's elements at their places among all elements; NaN elsewhere.
+    fn spread(&self, own: &[f32]) -> Vec<f32> {
+        let mut all = vec![f32::NAN; self.whole.n_elements()];
+        self.ranks.elements().iter().zip(own).for_each(|(&e, &value)| all[e as usize] = value);
+        all
+    }
+
     fn sampled(&self, samples: &[Sample]) -> Vec<Sample> {
         let mut words = Words::default();
         write_samples(samples, self.ranks.elements(), &mut words);
@@ -176,6 +183,21 @@ impl Engine for Ranked {
 
     fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample> {
         self.sampled(&self.inner.sample_with_gradients(t, order))
+    }
+
+    fn own_samples(&self, t: Option<f64>, order: usize) -> Vec<Sample> {
+        let mut own = self.inner.own_samples(t, order);
+        let elements = own.iter_mut().flat_map(|sample| &mut sample.elements);
+        elements.for_each(|e| *e = self.ranks.elements()[*e] as usize);
+        own
+    }
+
+    fn own_sensors(&self) -> Option<Vec<f32>> {
+        Some(self.spread(&self.inner.sensors()?))
+    }
+
+    fn own_strengths(&self) -> Option<Vec<f32>> {
+        Some(self.spread(&self.inner.strengths()?))
     }
 
     fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples> {

@@ -49,8 +49,20 @@ impl Series {
             }
             Err(error) => return Err(error),
         };
-        series.entries.retain(|&(t, _)| t <= time);
+        let (kept, dropped) = series.entries.into_iter().partition(|&(t, _)| t <= time);
+        series.entries = kept;
         series.save()?;
+        // The pieces of a list that is no longer valid may be written anew, one after the other.
+        let lists = |(_, file): (f64, String)| file.ends_with(".pvtu").then_some(file);
+        for list in Vec::into_iter(dropped).filter_map(lists) {
+            let list = series.path.with_file_name("").join(list);
+            match fs::remove_file(&list) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(WriterError::io(&list)(error));
+                }
+                _ => {}
+            }
+        }
         Ok(series)
     }
 
@@ -86,15 +98,27 @@ impl Series {
         fields: &UnstructuredFields,
         options: &VtuOptions,
     ) -> Result<PathBuf, WriterError> {
-        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        // One more than the highest number listed, because entries may have been replaced or dropped.
-        let number = |file: &str| file.strip_suffix(".vtu")?.rsplit('_').next()?.parse::<usize>().ok();
-        let next = self.entries.iter().filter_map(|(_, file)| number(file)).max().map_or(0, |n| n + 1);
-        let path = self.path.with_file_name(&stem).join(format!("{stem}_{next:06}.vtu"));
+        let path = Self::file(&self.path, self.next(), "vtu");
         make_directory(&path)?;
         fields.write(&path, options)?;
         self.push(fields.time, &path)?;
         Ok(path)
+    }
+
+    /// The number of the next file.
+    pub(crate) fn next(&self) -> usize {
+        // One more than the highest number listed, because entries may have been replaced or dropped.
+        let number = |file: &str| {
+            let stem = file.strip_suffix(".vtu").or_else(|| file.strip_suffix(".pvtu"))?;
+            stem.rsplit('_').next()?.parse::<usize>().ok()
+        };
+        self.entries.iter().filter_map(|(_, file)| number(file)).max().map_or(0, |n| n + 1)
+    }
+
+    /// The path of a file of the series at `path`.
+    pub(crate) fn file(path: &Path, number: usize, extension: &str) -> PathBuf {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        path.with_file_name(&stem).join(format!("{stem}_{number:06}.{extension}"))
     }
 
     /// Lists an existing file; replaces an entry of the same time.

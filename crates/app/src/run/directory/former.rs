@@ -59,7 +59,10 @@ const FOLDERS: [&str; 5] = ["", "fields", "surfaces", "monitors", "checkpoints"]
 fn is_result(folder: &str, name: &str) -> bool {
     match folder {
         "" => FILES.contains(&name) || name.starts_with("picture-") && name.ends_with(".png"),
-        "fields" => name == "failed.vtu" || numbered(name, "fields_", ".vtu"),
+        "fields" => {
+            let of_ranks = numbered(name, "fields_", ".pvtu") || is_piece(name);
+            name == "failed.vtu" || numbered(name, "fields_", ".vtu") || of_ranks
+        }
         "surfaces" => numbered(name, "surfaces_", ".vtu"),
         "monitors" => is_monitor(name),
         "checkpoints" => name == "latest" || numbered(name, "step-", ".dgs"),
@@ -70,6 +73,15 @@ fn is_result(folder: &str, name: &str) -> bool {
 fn numbered(name: &str, before: &str, after: &str) -> bool {
     let digits = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
     digits.is_some_and(|digits| digits.len() >= 6 && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The part of a rank: `fields_000012_0003.vtu`.
+fn is_piece(name: &str) -> bool {
+    let stem = name.strip_suffix(".vtu").and_then(|stem| stem.rsplit_once('_'));
+    stem.is_some_and(|(list, rank)| {
+        let digits = rank.len() >= 4 && rank.bytes().all(|b| b.is_ascii_digit());
+        digits && numbered(list, "fields_", "")
+    })
 }
 
 /// `forces.csv`, `error-2.svg`, `wall-curve.csv`, `sample.vtu`.
@@ -211,6 +223,8 @@ mod tests {
             ("", "report.html"),
             ("", "picture-mach.png"),
             ("fields", "fields_000012.vtu"),
+            ("fields", "fields_000012.pvtu"),
+            ("fields", "fields_000012_0003.vtu"),
             ("fields", "failed.vtu"),
             ("surfaces", "surfaces_1234567.vtu"),
             ("monitors", "residual.csv"),
@@ -229,6 +243,8 @@ mod tests {
             ("fields", "mine.vtu"),
             ("fields", "fields_final.vtu"),
             ("fields", "fields_12.vtu"),
+            ("fields", "fields_12_0003.vtu"),
+            ("fields", "fields_000012_3.vtu"),
             ("monitors", "my.csv"),
             ("monitors", "error-analysis.csv"),
             ("monitors", "residual.csv.bak"),

@@ -25,6 +25,16 @@ impl Hyperbolic {
         self.engine.sensors()
     }
 
+    /// As [`Self::limiter_factors`] on this rank's elements; NaN on others.
+    pub(crate) fn own_limiter_factors(&self) -> Option<Vec<f32>> {
+        self.engine.own_strengths()
+    }
+
+    /// As [`Self::sensors`] on this rank's elements; NaN on others.
+    pub(crate) fn own_sensors(&self) -> Option<Vec<f32>> {
+        self.engine.own_sensors()
+    }
+
     /// Returns the smallest density and the smallest pressure at the points at which the limiter bounds them;
     /// NaN if a value is not a number. `None` without a limiter.
     #[must_use]
