@@ -62,24 +62,26 @@ impl Children {
         let mut streams: Vec<Option<UnixStream>> = self.0.iter().map(|_| None).collect();
         let begin = Instant::now();
         loop {
-            match listener.accept() {
-                Ok((mut stream, _)) => {
-                    stream.set_nonblocking(false)?;
-                    let rank = wire::read_rank(&mut stream)?;
-                    if let Some(place) = streams.get_mut(rank) {
-                        *place = Some(stream);
+            // What a child that has ended now sent before its end can be accepted below.
+            let ended: Vec<bool> = self
+                .0
+                .iter_mut()
+                .map(|child| child.try_wait().map(|state| state.is_some()))
+                .collect::<Result<_, _>>()?;
+            loop {
+                match listener.accept() {
+                    Ok((mut stream, _)) => {
+                        stream.set_nonblocking(false)?;
+                        let rank = wire::read_rank(&mut stream)?;
+                        if let Some(place) = streams.get_mut(rank) {
+                            *place = Some(stream);
+                        }
                     }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    Err(error) => return Err(error),
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                Err(error) => return Err(error),
             }
-            let mut missing = false;
-            for (child, stream) in self.0.iter_mut().zip(&streams) {
-                missing |= stream.is_none() && child.try_wait()?.is_none();
-            }
-            if !missing {
+            if streams.iter().zip(&ended).all(|(stream, ended)| stream.is_some() || *ended) {
                 return Ok(streams);
             }
             if begin.elapsed() > START {
@@ -88,6 +90,7 @@ impl Children {
                     "a process did not connect to its parent",
                 ));
             }
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 
