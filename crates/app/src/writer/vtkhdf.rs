@@ -6,10 +6,10 @@
 //!
 //! | dataset | shape |
 //! |---|---|
-//! | `Points`, `Connectivity`, `Offsets`, `Types` | [P × 3], [L], [C + 1], [C] |
-//! | `NumberOfPoints`, `NumberOfCells`, `NumberOfConnectivityIds` | [1] |
-//! | `PointData/NAME`, `CellData/NAME`, `FieldData/TimeValue` | [N P × components], [N C × components], [N] |
-//! | `Steps/Values` (times), `Steps/PartOffsets`, `Steps/PointDataOffsets/NAME`, … | [N] |
+//! | `Points`, `Connectivity`, `Offsets`, `Types` | `[P × 3]`, `[L]`, `[C + 1]`, `[C]` |
+//! | `NumberOfPoints`, `NumberOfCells`, `NumberOfConnectivityIds` | `[1]` |
+//! | `PointData/NAME`, `CellData/NAME`, `FieldData/TimeValue` | `[N P × components]`, `[N C × components]`, `[N]` |
+//! | `Steps/Values` (times), `Steps/PartOffsets`, `Steps/PointDataOffsets/NAME`, … | `[N]` |
 //!
 //! Points and cells are written once, and again only if they change (as when a run is continued on another
 //! mesh); so are fields of integers on cells. Offsets say where the values of a time begin. Rows between the
