@@ -7,7 +7,6 @@ pub mod history;
 pub mod line;
 pub mod points;
 pub mod spectrum;
-pub mod volume;
 pub mod wall;
 
 /// The solution at the points of a boundary, face by face.

@@ -38,6 +38,7 @@ mod limiter;
 mod limiter_suspects;
 mod limiter_text;
 mod measure;
+mod measure_tables;
 mod norm;
 mod operators;
 mod part_texts;

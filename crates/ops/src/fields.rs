@@ -1,8 +1,6 @@
-//! Access to the solution: projection, norms, integrals, samples, and the canonical order of checkpoints.
+//! Access to the solution: projection, samples, and the canonical order of checkpoints.
 //!
-//! Projection, integrals and norms use cubatures finer than the scheme's, unless they say otherwise; they run
-//! over elements in parallel. Integrals of elements are summed exactly and rounded once, so that sums do not
-//! depend on the order of the elements, on threads, or on ranks. The canonical order
+//! Projection uses a cubature finer than the scheme's and runs over elements in parallel. The canonical order
 //! `[element][field][basis function]` does not depend on the layout and is what checkpoints contain.
 
 use crate::discretization::Discretization;
@@ -10,10 +8,9 @@ use crate::group::{Group, element_points};
 use crate::scheme::{MetricRule, Scheme};
 use crate::simd::PackScalar;
 use dgsuite_basis::{
-    Correction, Cubature, ElementSpec, Evaluation, LagrangeBasis, Matrix, PointMap, Quadrature,
-    ReferenceElement, Representation, Shape, lattice::lattice,
+    Correction, Cubature, ElementSpec, Evaluation, LagrangeBasis, Matrix, Quadrature, ReferenceElement,
+    Representation, Shape, lattice::lattice,
 };
-use dgsuite_gpu::ExactSum;
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::Exact;
 use rayon::prelude::*;
@@ -26,7 +23,10 @@ pub(crate) fn coefficients<T: PackScalar>(group: &Group<T>, state: &[T], slot: u
 
 /// The functions of an element and their derivatives at the points that `points` returns for a shape, by sum
 /// factorisation where the element is a product of lines: the points must be such a product then, too.
-fn evaluation(reference: &ReferenceElement, points: impl Fn(Shape) -> Vec<[f64; 3]>) -> Evaluation {
+pub(crate) fn evaluation(
+    reference: &ReferenceElement,
+    points: impl Fn(Shape) -> Vec<[f64; 3]>,
+) -> Evaluation {
     let shape = reference.spec.shape;
     let line_of = |_| ReferenceElement::new(&ElementSpec { shape: Shape::Line, ..reference.spec }).ok();
     let line = reference.tensor.as_ref().and_then(line_of);
@@ -94,7 +94,13 @@ pub(crate) fn face_geometry<T: PackScalar>(
         .unzip()
 }
 
-fn metric_determinant<T: PackScalar>(metric: &[T], b: usize, lanes: usize, lane: usize, dim: usize) -> f64 {
+pub(crate) fn metric_determinant<T: PackScalar>(
+    metric: &[T],
+    b: usize,
+    lanes: usize,
+    lane: usize,
+    dim: usize,
+) -> f64 {
     let m = |d: usize, x: usize| metric[((b * dim + d) * dim + x) * lanes + lane].to_f64();
     if dim == 2 {
         m(0, 0) * m(1, 1) - m(0, 1) * m(1, 0)
@@ -102,60 +108,6 @@ fn metric_determinant<T: PackScalar>(metric: &[T], b: usize, lanes: usize, lane:
         let minor = |a: usize, b: usize| m(1, a) * m(2, b) - m(1, b) * m(2, a);
         m(0, 0) * minor(1, 2) - m(0, 1) * minor(0, 2) + m(0, 2) * minor(0, 1)
     }
-}
-
-/// A point rule on each element set of the mesh: basis values, positions, weights.
-struct SetTables {
-    basis: PointMap,
-    geometry: Matrix,
-    grad: [Matrix; 3],
-    weights: Vec<f64>,
-}
-
-/// Exact sums and largest values over elements.
-struct Sums {
-    sums: Vec<ExactSum>,
-    largest: Vec<f64>,
-}
-
-impl Sums {
-    fn new(n: usize) -> Self {
-        Self { sums: vec![ExactSum::default(); n], largest: vec![0.0; n] }
-    }
-
-    /// Sums and largest values of the elements `slots`, in parallel.
-    fn over(n: usize, slots: &[usize], of_element: impl Fn(&usize) -> (Vec<f64>, Vec<f64>) + Sync) -> Self {
-        let of_run = |run: &[usize]| {
-            let mut own = Self::new(n);
-            for (sums, largest) in run.iter().map(&of_element) {
-                own.sums.iter_mut().zip(sums).for_each(|(s, x)| s.add(x));
-                own.largest.iter_mut().zip(largest).for_each(|(m, x)| *m = m.max(x));
-            }
-            own
-        };
-        let join = |mut a: Self, b: Self| {
-            a.merge(&b);
-            a
-        };
-        // Exact sums do not depend on the order in which they are merged.
-        slots.par_chunks(256).map(of_run).reduce(|| Self::new(n), join)
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.sums.iter_mut().zip(&other.sums).for_each(|(a, b)| a.merge(b));
-        self.largest.iter_mut().zip(&other.largest).for_each(|(a, b)| *a = a.max(*b));
-    }
-}
-
-/// Norms of `u − u_exact`, for each field.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Norms {
-    /// `∫ |e|`.
-    pub l1: Vec<f64>,
-    /// `(∫ e²)^½`.
-    pub l2: Vec<f64>,
-    /// Largest `|e|` over the points of the rule.
-    pub linf: Vec<f64>,
 }
 
 /// Values on a lattice in the elements of one shape.
@@ -228,174 +180,6 @@ impl<T: PackScalar> Discretization<T> {
         let order = self.mesh.sets[set].order;
         let i = tables.iter().position(|(_, n, _)| *n == order).unwrap_or(0);
         image(&tables[i].2, &element_points(&self.mesh, set, local))
-    }
-
-    /// Computes `∫ f(x, u) dx` for several integrands at once, by a rule of degree at least `degree`.
-    ///
-    /// `f` receives a position, the conserved state there and the array of integrands to fill. The result
-    /// does not depend on the number of threads.
-    pub fn integrate(
-        &self,
-        u: &[T],
-        degree: usize,
-        n: usize,
-        f: impl Fn([f64; 3], &[f64], &mut [f64]) + Sync,
-    ) -> (Vec<f64>, Vec<f64>) {
-        let mut all = Sums::new(n);
-        for group in &self.groups {
-            let state = &u[group.offset..group.offset + group.state.len()];
-            let quadrature = Quadrature::new(group.shape, degree);
-            let orders = self.mesh.sets.iter().filter(|s| s.shape == group.shape).map(|s| s.order);
-            let at_rule = |shape| Quadrature::new(shape, degree).points;
-            let values = evaluation(&group.parts[0].reference, at_rule).values;
-            let tables: Vec<(usize, SetTables)> = orders
-                .map(|order| {
-                    let basis = LagrangeBasis::new(group.shape, order);
-                    (
-                        order,
-                        SetTables {
-                            basis: values.clone(),
-                            geometry: basis.eval(&quadrature.points),
-                            grad: basis.grad(&quadrature.points),
-                            weights: quadrature.weights.clone(),
-                        },
-                    )
-                })
-                .collect();
-            let slots: Vec<usize> = group.real_slots().collect();
-            let per_element = |&slot: &usize| {
-                let (set, local) = self.mesh.locate(group.elements[slot] as usize);
-                let order = self.mesh.sets[set].order;
-                let table = &tables[tables.iter().position(|(o, _)| *o == order).unwrap_or(0)].1;
-                let nodes = element_points(&self.mesh, set, local);
-                let c = coefficients(group, state, slot);
-                element_integrals(table, &nodes, &c, self.mesh.dim, n, &f)
-            };
-            all.merge(&self.host.install(|| Sums::over(n, &slots, per_element)));
-        }
-        self.agreed(all)
-    }
-
-    /// The sums and the largest values over all ranks.
-    fn agreed(&self, mut own: Sums) -> (Vec<f64>, Vec<f64>) {
-        match &self.ranks {
-            Some(ranks) => {
-                ranks.max(&mut own.largest);
-                (ranks.sum(&mut own.sums), own.largest)
-            }
-            None => (own.sums.iter().map(ExactSum::value).collect(), own.largest),
-        }
-    }
-
-    /// The norm `(Σ_i x_i²)^½` of an array like the state, where each element counts once. Sums over elements
-    /// are exact: the same bits for any number of ranks.
-    #[must_use]
-    pub fn norm(&self, x: &[T]) -> f64 {
-        let mut total = Sums::new(1);
-        for group in &self.groups {
-            let (own, l) = (&x[group.offset..group.offset + group.state.len()], group.state);
-            let slots: Vec<usize> = group.real_slots().collect();
-            let of_element = |&slot: &usize| {
-                let mut sum = 0.0;
-                for i in 0..l.rows {
-                    for k in 0..l.fields {
-                        let v = own[l.index(slot, i, k)].to_f64();
-                        sum += v * v;
-                    }
-                }
-                (vec![sum], Vec::new())
-            };
-            total.merge(&self.host.install(|| Sums::over(1, &slots, of_element)));
-        }
-        self.agreed(total).0[0].sqrt()
-    }
-
-    /// Norms of the difference to `exact` at time `t`: of the conserved variables, then of the primitive ones
-    /// that have other names.
-    #[must_use]
-    pub fn errors(&self, u: &[T], exact: &dyn Exact, t: f64) -> (Vec<String>, Norms) {
-        let fields = self.physics.n_fields();
-        let conserved = self.physics.variables();
-        let primitive = self.physics.primitives();
-        let extra: Vec<usize> =
-            (0..primitive.len()).filter(|&i| !conserved.contains(&primitive[i])).collect();
-        let mut names: Vec<String> = conserved.iter().map(ToString::to_string).collect();
-        names.extend(extra.iter().map(|&i| primitive[i].to_string()));
-        let n = names.len();
-        let degree = 2 * self.scheme.order + 4;
-        let (sums, largest) = self.integrate(u, degree, 2 * n, |x, state, out| {
-            let mut reference = vec![Vec::new(); fields];
-            exact.eval(t, &[x], &mut reference);
-            let reference: Vec<f64> = reference.iter().map(|v| v[0]).collect();
-            let (mut w, mut we) = (vec![0.0; fields], vec![0.0; fields]);
-            self.physics.to_primitive(state, &mut w);
-            self.physics.to_primitive(&reference, &mut we);
-            for i in 0..n {
-                let e = if i < fields {
-                    state[i] - reference[i]
-                } else {
-                    w[extra[i - fields]] - we[extra[i - fields]]
-                };
-                out[i] = e.abs();
-                out[n + i] = e * e;
-            }
-        });
-        let norms = Norms {
-            l1: sums[..n].to_vec(),
-            l2: sums[n..].iter().map(|s| s.sqrt()).collect(),
-            linf: largest[..n].to_vec(),
-        };
-        (names, norms)
-    }
-
-    /// Integrals of the conserved variables by the scheme's own cubature, which the scheme conserves.
-    #[must_use]
-    pub fn totals(&self, u: &[T]) -> Vec<f64> {
-        self.own_integral(u, |v| v)
-    }
-
-    /// Integrals of the absolute values of the conserved variables, by the scheme's own cubature.
-    #[must_use]
-    pub fn absolute_totals(&self, u: &[T]) -> Vec<f64> {
-        self.own_integral(u, f64::abs)
-    }
-
-    fn own_integral(&self, u: &[T], f: impl Fn(f64) -> f64 + Sync) -> Vec<f64> {
-        let fields = self.physics.n_fields();
-        let mut total = Sums::new(fields);
-        for group in &self.groups {
-            let state = &u[group.offset..group.offset + group.state.len()];
-            for part in &group.parts {
-                let reference = &part.reference;
-                let lanes = group.state.lanes;
-                let first = part.first_block * lanes;
-                let slots: Vec<usize> = (first..first + part.n_elements).collect();
-                let of_element = |&slot: &usize| -> (Vec<f64>, Vec<f64>) {
-                    let (b, lane) = (slot / lanes - part.first_block, slot % lanes);
-                    let curved = part.spec.rule != MetricRule::Affine;
-                    let jacobian = |q: usize| {
-                        if curved {
-                            1.0 / part.inverse_jacobian[(b * part.n_points + q) * lanes + lane].to_f64()
-                        } else {
-                            1.0 / metric_determinant(&part.metric, b, lanes, lane, self.mesh.dim)
-                        }
-                    };
-                    let sums = coefficients(group, state, slot)
-                        .iter()
-                        .map(|c| {
-                            let at_points =
-                                if part.collocated { c.clone() } else { reference.interp_volume.mul_vec(c) };
-                            (0..part.n_points)
-                                .map(|q| reference.volume.weights[q] * jacobian(q) * f(at_points[q]))
-                                .sum()
-                        })
-                        .collect();
-                    (sums, Vec::new())
-                };
-                total.merge(&self.host.install(|| Sums::over(fields, &slots, of_element)));
-            }
-        }
-        self.agreed(total).0
     }
 
     /// Samples the conserved state on the lattice of order `order`, shape by shape, for writers.
@@ -624,38 +408,4 @@ fn fine_projection(reference: &ReferenceElement) -> (Vec<[f64; 3]>, Matrix) {
     let q = Quadrature::new(reference.spec.shape, degree);
     let tested = reference.modes().eval(&q.points).transpose().scale_cols(&q.weights);
     (q.points, reference.from_modes().mul(&tested))
-}
-
-/// Integrals and largest values of the integrands over one element.
-fn element_integrals(
-    table: &SetTables,
-    nodes: &[[f64; 3]],
-    coefficients: &[Vec<f64>],
-    dim: usize,
-    n: usize,
-    f: &impl Fn([f64; 3], &[f64], &mut [f64]),
-) -> (Vec<f64>, Vec<f64>) {
-    let (mut sum, mut largest) = (vec![0.0; n], vec![0.0_f64; n]);
-    let (mut state, mut out) = (vec![0.0; coefficients.len()], vec![0.0; n]);
-    let (states, points) = (table.basis.apply(&coefficients.concat()), table.weights.len());
-    for q in 0..points {
-        let mut x = [0.0; 3];
-        let mut t = [[0.0; 3]; 3];
-        for (m, node) in nodes.iter().enumerate() {
-            for c in 0..3 {
-                x[c] += table.geometry[(q, m)] * node[c];
-                for d in 0..dim {
-                    t[d][c] += table.grad[d][(q, m)] * node[c];
-                }
-            }
-        }
-        let (jacobian, _) = crate::geometry::volume_factors(dim, &t);
-        state.iter_mut().enumerate().for_each(|(k, s)| *s = states[k * points + q]);
-        f(x, &state, &mut out);
-        for i in 0..n {
-            sum[i] += table.weights[q] * jacobian * out[i];
-            largest[i] = largest[i].max(out[i]);
-        }
-    }
-    (sum, largest)
 }

@@ -160,6 +160,12 @@ impl<T: PackScalar> Discretization<T> {
                 minus.extend(c.iter().map(|c| T::from_f64(row_times(&reference.interp_face, q, c))));
             }
         }
+        self.outside_of(set, minus, t)
+    }
+
+    /// [`outside`](Self::outside) from the inner states, `[point][field]`.
+    fn outside_of(&self, set: &BoundarySet<T>, minus: Vec<T>, t: f64) -> Outside<T> {
+        let fields = self.physics.n_fields();
         let mut data = vec![T::ZERO; minus.len()];
         if let Some(exact) = &set.binding.data {
             let mut columns = vec![Vec::new(); fields];
@@ -184,8 +190,23 @@ impl<T: PackScalar> Discretization<T> {
         Outside { minus, inviscid, face, data }
     }
 
+    /// The half jumps at the points of all boundaries from the inner states there, both in the order of the
+    /// exterior array.
+    pub(crate) fn boundary_jumps(&self, minus: &[f64], t: f64) -> Vec<f64> {
+        let mut jumps = vec![0.0; minus.len()];
+        for set in &self.boundaries {
+            let begin = self.connectivity.boundary_exterior[set.boundary];
+            let own = begin..begin + set.positions.len() * self.physics.n_fields();
+            let outside = self.outside_of(set, minus[own].iter().map(|&v| T::from_f64(v)).collect(), t);
+            for (i, (face, minus)) in outside.face.iter().zip(&outside.minus).enumerate() {
+                jumps[begin + i] = face.to_f64() - minus.to_f64();
+            }
+        }
+        jumps
+    }
+
     /// Computes the half jumps on all faces.
-    fn half_jumps(&self, u: &[T], t: f64) -> Jumps {
+    pub(crate) fn half_jumps(&self, u: &[T], t: f64) -> Jumps {
         let fields = self.physics.n_fields();
         let traces: Vec<Vec<f64>> = self
             .groups
@@ -272,12 +293,8 @@ impl<T: PackScalar> Discretization<T> {
         let state = &u[group.offset..group.offset + group.state.len()];
         let points = inside(group.shape, lattice(group.shape, order));
         let of = on_lattice(&group.parts[0].reference, order);
-        let values = group.parts[0].reference.evaluate(&points);
-        let lifts_of = |reference: &ReferenceElement| -> Vec<Lift> {
-            directed_lifts(reference).iter().map(|lift| Lift::new(&values.mul(lift))).collect()
-        };
         let lifts: Vec<(usize, Vec<Lift>)> =
-            group.parts.iter().map(|p| (p.first_block, lifts_of(&p.reference))).collect();
+            group.parts.iter().map(|p| (p.first_block, Lift::at(&p.reference, &points))).collect();
         let orders = self.mesh.sets.iter().filter(|s| s.shape == group.shape).map(|s| s.order);
         let geometry: Vec<(usize, GeometryBasis)> =
             orders.map(|n| (n, GeometryBasis::new(group.shape, n, &points))).collect();
@@ -373,12 +390,19 @@ fn row_times(a: &Matrix, row: usize, v: &[f64]) -> f64 {
 
 /// A matrix from jumps at face points to points of the element, without the columns that are zero: those of
 /// faces whose reference normal has no part in its direction.
-struct Lift {
-    points: Vec<usize>,
-    matrix: Matrix,
+pub(crate) struct Lift {
+    /// The face points of the columns.
+    pub(crate) points: Vec<usize>,
+    pub(crate) matrix: Matrix,
 }
 
 impl Lift {
+    /// The lifts in each direction at points of an element.
+    pub(crate) fn at(reference: &ReferenceElement, points: &[[f64; 3]]) -> Vec<Self> {
+        let values = reference.evaluate(points);
+        directed_lifts(reference).iter().map(|lift| Self::new(&values.mul(lift))).collect()
+    }
+
     fn new(whole: &Matrix) -> Self {
         let points: Vec<usize> =
             (0..whole.cols()).filter(|&q| (0..whole.rows()).any(|i| whole[(i, q)] != 0.0)).collect();
@@ -387,7 +411,7 @@ impl Lift {
     }
 
     /// `[point][field]` from jumps `[face point][field]`.
-    fn apply(&self, jumps: &[f64], fields: usize) -> Matrix {
+    pub(crate) fn apply(&self, jumps: &[f64], fields: usize) -> Matrix {
         let used = |j: usize, k: usize| jumps[self.points[j] * fields + k];
         self.matrix.mul(&Matrix::from_fn(self.points.len(), fields, used))
     }

@@ -127,7 +127,7 @@
 //! | `boundary`, `boundary_set`, `diffusive_boundary` | outer states, fluxes and face states on boundaries |
 //! | `lifting`, `diffusion_passes`, `one_sided`, `published`, `schedule` | diffusion (BR2) in two passes, and the order in which they visit blocks |
 //! | `step_bound` | the largest eigenvalues of advection and diffusion, element by element |
-//! | `fields`, `gradients` | projection, norms, integrals, samples, gradients for output |
+//! | `fields`, `integrals`, `gradients` | projection, norms, integrals, samples, gradients for output |
 //! | [`elliptic`] | the interior penalty operator `−∇·(κ∇u) + λu`, matrix-free and assembled |
 //! | [`cuda`] | the same operators on NVIDIA devices: kernel texts, tables, launches, clock |
 //! | [`split`] | the oracle: start reading here |
@@ -175,6 +175,7 @@ mod geometry;
 mod gradients;
 mod group;
 mod halo;
+mod integrals;
 mod lifting;
 mod limiter;
 mod matrix_kernels;
@@ -202,9 +203,10 @@ pub use discretization::{Discretization, PartSummary};
 pub use elliptic::{EllipticBoundary, EllipticErrors, Sipdg, SipdgOptions, elliptic_places};
 pub use equation::Equation;
 pub use error::OpsError;
-pub use fields::{Norms, Sample};
+pub use fields::Sample;
 pub use gradients::BoundarySamples;
 pub use group::Layout;
+pub use integrals::{AtPoints, Norms};
 pub use limiter::{BoundKernels, Bounds, BoundsOf, EntropyFilter, Limited, Limiting, Neighbourhood};
 pub use pointwise::{Across, NeighbourStates, PerPoint, PointKernels, Pointwise};
 pub use ranks::{OVERLAP_VARIABLE, Ranks, Whole, agree};

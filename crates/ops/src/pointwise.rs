@@ -14,7 +14,7 @@ use crate::simd::{Kernel, Pack, PackScalar, checked};
 use crate::span::Span;
 use dgsuite_gpu::SimdLevel;
 use dgsuite_physics::trace::{Parameters, TraceError, device_fn};
-use dgsuite_physics::{Law, NumericalFlux};
+use dgsuite_physics::{Dual, Law, NumericalFlux, Real};
 
 /// Whether geometry is one value per block (affine elements) or one per point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +90,10 @@ pub trait PointKernels<T>: Send + Sync {
     /// Computes the primitive variables of one state.
     fn to_primitive(&self, u: &[f64], w: &mut [f64]);
 
+    /// Computes the derivatives of the primitive variables of one state, `[axis][variable]`, from those of
+    /// the conserved ones, `[axis][field]`, by the chain rule.
+    fn primitive_gradient(&self, u: &[f64], grad: &[f64], out: &mut [f64]);
+
     /// Returns the formulas as text of CUDA functions and adds the parameters that they use to `parameters`.
     ///
     /// `volume_flux(u, g, out)` computes `F̂_d` as [`volume`](Self::volume) does, `[d][field]`;
@@ -105,6 +109,14 @@ pub trait PointKernels<T>: Send + Sync {
     /// # Errors
     /// [`TraceError`] if a parameter has two values.
     fn primitive_source(&self, parameters: &mut Parameters) -> Result<String, TraceError>;
+
+    /// Returns the text of the CUDA function `slopes(u, g, out)`, [`primitive_gradient`].
+    ///
+    /// [`primitive_gradient`]: Self::primitive_gradient
+    ///
+    /// # Errors
+    /// [`TraceError`] if a parameter has two values.
+    fn slopes_source(&self, parameters: &mut Parameters) -> Result<String, TraceError>;
 }
 
 /// The [`PointKernels`] of law `L` and numerical flux `F`.
@@ -430,13 +442,36 @@ macro_rules! point_kernels {
                 device_fn("primitive", &[("u", N)], parameters, |a| self.law.to_primitive(&a.array("u")))
             }
 
+            fn slopes_source(&self, parameters: &mut Parameters) -> Result<String, TraceError> {
+                device_fn("slopes", &[("u", N), ("g", D * N)], parameters, |a| {
+                    primitive_gradient::<L, _, D, N>(&self.law, &a.list("u"), &a.list("g"))
+                })
+            }
+
             fn to_primitive(&self, u: &[f64], w: &mut [f64]) {
                 let mut state = [0.0; N];
                 state.copy_from_slice(&u[..N]);
                 w[..N].copy_from_slice(&self.law.to_primitive(&state));
+            }
+
+            fn primitive_gradient(&self, u: &[f64], grad: &[f64], out: &mut [f64]) {
+                out[..D * N].copy_from_slice(&primitive_gradient::<L, _, D, N>(&self.law, u, grad));
             }
         }
     };
 }
 point_kernels!(f64);
 point_kernels!(f32);
+
+/// The derivatives of the primitive variables along each axis, `[axis][variable]`.
+fn primitive_gradient<L: Law<D, N>, R: Real, const D: usize, const N: usize>(
+    law: &L,
+    u: &[R],
+    grad: &[R],
+) -> Vec<R> {
+    let along = |d: usize| {
+        let state: [Dual<R>; N] = std::array::from_fn(|k| Dual::new(u[k], grad[d * N + k]));
+        law.to_primitive(&state).map(|w| w.derivative)
+    };
+    (0..D).flat_map(along).collect()
+}

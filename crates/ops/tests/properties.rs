@@ -2,8 +2,8 @@
 
 use dgsuite_gpu::Host;
 use dgsuite_mesh::{Mesh, Shape, SpaceFillingCurve, generate};
-use dgsuite_ops::{Discretization, Pointwise, Scheme};
-use dgsuite_physics::{Euler, Exact, Hllc, Rusanov};
+use dgsuite_ops::{Discretization, PointKernels, Pointwise, Scheme};
+use dgsuite_physics::{Euler, Exact, Hllc, Law, Rusanov};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -132,5 +132,25 @@ proptest! {
         for (total, size) in d.totals(&du).iter().zip(d.absolute_totals(&du)) {
             prop_assert!(total.abs() <= 1e-13 * (1.0 + size), "{total:.2e} of {size:.2e}");
         }
+    }
+}
+
+#[test]
+fn primitive_gradients_are_those_of_the_primitive_variables() {
+    // Along a line w(s), the chain rule must agree with central differences.
+    let w = |s: f64| [1.2 + 0.3 * s, 0.4 - s, 0.7 * s, 0.9, 2.0 + s * s];
+    let conserved = |s: f64| -> [f64; 5] { GAS.to_conserved(&w(s)) };
+    let (s, h) = (0.3, 1e-5);
+    let rate = |f: &dyn Fn(f64) -> [f64; 5]| -> [f64; 5] {
+        std::array::from_fn(|k| (f(s + h)[k] - f(s - h)[k]) / (2.0 * h))
+    };
+    let (du, dw) = (rate(&conserved), rate(&w));
+    let physics: Box<dyn PointKernels<f64>> = Box::new(Pointwise::<_, _, 3, 5> { law: GAS, flux: Rusanov });
+    let (mut grad, mut out) = (vec![0.0; 15], vec![1.0; 15]);
+    grad[5..10].copy_from_slice(&du);
+    physics.primitive_gradient(&conserved(s), &grad, &mut out);
+    for k in 0..5 {
+        assert!((out[5 + k] - dw[k]).abs() < 1e-8, "{k}: {} {}", out[5 + k], dw[k]);
+        assert_eq!((out[k], out[10 + k]), (0.0, 0.0));
     }
 }

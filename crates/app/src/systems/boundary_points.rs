@@ -76,62 +76,12 @@ fn stress<const D: usize>(viscosity: f64, grad: &[Vec<f64>], n: &[f64; 3]) -> [f
     std::array::from_fn(|d| if d < D { -friction[d] } else { 0.0 })
 }
 
-/// Computes the gradient of the primitive variables, `[axis][variable]`, from the gradient of the conserved
-/// ones.
-///
-/// `∂v = (∂(ρv) − v ∂ρ)/ρ`, `∂p = (γ − 1) (∂(ρE) − v·∂(ρv) + ½|v|² ∂ρ)`.
-pub(crate) fn primitive_gradient(law: &Law, dim: usize, u: &[f64], grad: &[f64], out: &mut [f64]) {
-    let Some(gas) = law.gas() else {
-        out.copy_from_slice(grad);
-        return;
-    };
-    let fields = u.len();
-    let v: [f64; 3] = std::array::from_fn(|i| if i < dim { u[1 + i] / u[0] } else { 0.0 });
-    for d in 0..dim {
-        let (g, out) = (&grad[d * fields..(d + 1) * fields], &mut out[d * fields..(d + 1) * fields]);
-        out[0] = g[0];
-        let mut kinetic = 0.0;
-        for i in 0..dim {
-            out[1 + i] = (g[1 + i] - v[i] * g[0]) / u[0];
-            kinetic += v[i] * (g[1 + i] - 0.5 * v[i] * g[0]);
-        }
-        out[fields - 1] = (gas.gamma - 1.0) * (g[fields - 1] - kinetic);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::systems::incompressible::Incompressible;
     use dgsuite_physics::navier_stokes::Viscosity;
     use dgsuite_physics::{Diffusion as _, Euler, Law as _, NavierStokes};
-
-    #[test]
-    fn primitive_gradients_are_those_of_the_primitive_variables() {
-        // Along a line w(s), the chain rule must agree with central differences.
-        let gas = Euler { gamma: 1.4 };
-        let w = |s: f64| [1.2 + 0.3 * s, 0.4 - s, 0.7 * s, 0.9, 2.0 + s * s];
-        let conserved = |s: f64| -> [f64; 5] { gas.to_conserved(&w(s)) };
-        let (s, h) = (0.3, 1e-5);
-        let rate = |f: &dyn Fn(f64) -> [f64; 5]| -> [f64; 5] {
-            std::array::from_fn(|k| (f(s + h)[k] - f(s - h)[k]) / (2.0 * h))
-        };
-        let (du, dw) = (rate(&conserved), rate(&w));
-        let mut grad = vec![0.0; 15];
-        grad[5..10].copy_from_slice(&du);
-        let mut out = vec![1.0; 15];
-        primitive_gradient(
-            &Law::Euler { gamma: gas.gamma, gas_constant: 1.0 },
-            3,
-            &conserved(s),
-            &grad,
-            &mut out,
-        );
-        for k in 0..5 {
-            assert!((out[5 + k] - dw[k]).abs() < 1e-8, "{k}: {} {}", out[5 + k], dw[k]);
-            assert_eq!(out[k], 0.0);
-        }
-    }
 
     #[test]
     fn a_sheared_and_heated_gas_pulls_and_warms_its_wall() {

@@ -2,23 +2,23 @@
 
 mod batch;
 
-use super::engine::{Ahead, Described, Engine, norms, perturbed};
+use super::engine::{Ahead, Described, Elementwise, Engine, norms, perturbed};
 use super::error::SystemError;
 use super::hyperbolic::KernelChoice;
+use super::measured;
 use batch::Batches;
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::cuda::{DeviceBuffer, Graph};
 use dgsuite_gpu::{CudaVector, GpuError, Vector as _};
 use dgsuite_ops::cuda::{
-    Attempt, CudaDiscretization, DeviceControl, Integrand, Measures, PointRule, Sampler, SamplesUnderWay,
-    StageAddresses, StageTime, StepChoice,
+    Attempt, CudaDiscretization, DeviceControl, Measures, Sampler, SamplesUnderWay, StageAddresses,
+    StageTime, StepChoice,
 };
 use dgsuite_ops::{
     BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StageWeights, StepMeasure,
 };
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
-use dgsuite_physics::trace::{Sym, device_fn};
 use dgsuite_timeint::{Rhs, RunningSum, Scheme, Stage, Stepper};
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -54,6 +54,9 @@ impl<T: PackScalar> Described for CudaDiscretization<T> {
     }
     fn to_primitive(&self, u: &[f64], w: &mut [f64]) {
         self.description().physics().to_primitive(u, w);
+    }
+    fn primitive_gradient(&self, u: &[f64], grad: &[f64], out: &mut [f64]) {
+        self.description().physics().primitive_gradient(u, grad, out);
     }
 }
 
@@ -452,22 +455,18 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         d.integrate(&self.state(), 2 * d.order() + 2, n, f).0
     }
 
+    fn integrate_gradients(&self, t: f64, degree: usize, n: usize, f: &Elementwise<'_>) -> Vec<f64> {
+        self.description().integrate_gradients(&self.state(), t, degree, n, f)
+    }
+
     fn integrate_formulas(&self, formulas: &[Formula], t: f64) -> Option<Vec<f64>> {
-        let fields = self.description().physics().n_fields();
-        let inputs = [("u", fields), ("w", fields), ("x", 3), ("t", 0)];
-        let integrand = Integrand::of_formulas(&self.discretization, formulas.len(), |parameters| {
-            device_fn("formulas", &inputs, parameters, |a| {
-                let mut values: Vec<Sym> = a.list("u");
-                values.extend(a.list("w"));
-                values.extend(a.list("x"));
-                values.push(a.scalar("t"));
-                formulas.iter().map(|f| f.trace(&values)).collect::<Vec<_>>()
-            })
-        });
-        let rule = PointRule::Degree(2 * self.description().order() + 2);
-        let mut measures = self.measures.borrow_mut();
-        let found = self.discretization.measure(&mut measures, self.u.buffer(), rule, &integrand.ok()?, t)?;
-        Some(found.0)
+        let rule = 2 * self.description().order() + 2;
+        measured::integrals(&self.discretization, &self.measures, self.u.buffer(), formulas, rule, t)
+    }
+
+    fn integrate_derivatives(&self, formulas: &[&Formula], degree: usize, t: f64) -> Option<Vec<f64>> {
+        let (on, u) = (&self.discretization, self.u.buffer());
+        measured::integrals_of_derivatives(on, &self.measures, u, formulas, degree, t, on.description())
     }
 
     fn totals(&self) -> Vec<f64> {

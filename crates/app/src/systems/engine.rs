@@ -7,12 +7,16 @@ use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
 use dgsuite_ops::cuda::{Attempt, ControlStart, SamplesUnderWay};
 use dgsuite_ops::{
-    BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StageWeights, StepMeasure,
+    AtPoints, BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StageWeights,
+    StepMeasure,
 };
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
 use dgsuite_timeint::{Rhs, Scheme, Stage, Stepper, TimePoint};
 use std::sync::Arc;
+
+/// Integrands, `[integrand][point]`, of the solution at the points of an element.
+pub(crate) type Elementwise<'a> = dyn Fn(&AtPoints<'_>, &mut [f64]) + Sync + 'a;
 
 /// The interface of an engine, independent of its precision.
 pub(crate) trait Engine: Send {
@@ -25,9 +29,17 @@ pub(crate) trait Engine: Send {
     fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms);
     fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64>;
+    /// As [`integrate`](Self::integrate), with lifted gradients at time `t`, by a rule of degree `degree`:
+    /// `f` receives the solution at the points of an element.
+    fn integrate_gradients(&self, t: f64, degree: usize, n: usize, f: &Elementwise<'_>) -> Vec<f64>;
     /// Integrals of formulas of conserved variables, primitive variables and `x y z t`, if the engine has its
     /// own kernels for them.
     fn integrate_formulas(&self, _: &[Formula], _: f64) -> Option<Vec<f64>> {
+        None
+    }
+    /// Integrals of formulas of primitive variables, their derivatives `[axis][variable]`, and `x y z t`, if
+    /// the engine has its own kernels for them.
+    fn integrate_derivatives(&self, _: &[&Formula], _degree: usize, _: f64) -> Option<Vec<f64>> {
         None
     }
     fn totals(&self) -> Vec<f64>;
@@ -184,6 +196,8 @@ pub(crate) trait Described: Sync {
     fn kernel(&self) -> String;
     fn device_name(&self) -> String;
     fn to_primitive(&self, u: &[f64], w: &mut [f64]);
+    /// The derivatives of the primitive variables from those of the conserved ones, `[axis][field]`.
+    fn primitive_gradient(&self, u: &[f64], grad: &[f64], out: &mut [f64]);
     fn representation(&self) -> Representation;
     /// The kernels that a GPU runs for each kind of elements; none on the CPU.
     fn kernels(&self) -> Vec<KernelChoice> {
@@ -219,6 +233,9 @@ impl<T: PackScalar> Described for Discretization<T> {
     }
     fn to_primitive(&self, u: &[f64], w: &mut [f64]) {
         self.physics().to_primitive(u, w);
+    }
+    fn primitive_gradient(&self, u: &[f64], grad: &[f64], out: &mut [f64]) {
+        self.physics().primitive_gradient(u, grad, out);
     }
 }
 
@@ -392,6 +409,10 @@ impl<T: PackScalar> Engine for HostEngine<T> {
     fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64> {
         let d = &self.rhs.discretization;
         d.integrate(&self.u, 2 * d.order() + 2, n, f).0
+    }
+
+    fn integrate_gradients(&self, t: f64, degree: usize, n: usize, f: &Elementwise<'_>) -> Vec<f64> {
+        self.rhs.discretization.integrate_gradients(&self.u, t, degree, n, f)
     }
 
     fn totals(&self) -> Vec<f64> {

@@ -32,7 +32,7 @@ mod step_limits;
 use std::fmt;
 use std::sync::Arc;
 
-use super::boundary_points::{primitive_gradient, surface};
+use super::boundary_points::surface;
 pub use super::device::{Device, DeviceError};
 use super::dispatch;
 use super::engine::Engine;
@@ -43,7 +43,7 @@ pub use super::solves::{Histories, SolveStatistics};
 pub use super::state::State;
 use super::state::{basis_name, basis_of};
 pub use super::two_point::SplitFlux;
-use crate::post::{Surface, volume};
+use crate::post::Surface;
 use dgsuite_basis::Shape;
 pub use dgsuite_basis::correction::Parameter;
 pub use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
@@ -415,12 +415,37 @@ impl Hyperbolic {
     }
 
     /// Returns integrals over the domain of formulas, whose arguments are the primitive variables, their
-    /// derivatives, `[axis][variable]`, and `x y z t`, in this order.
+    /// derivatives, `[axis][variable]`, and `x y z t`, in this order. Derivatives are lifted as in output
+    /// files; the rule is exact to degree `2 p + 2`, with the order of the geometry for p if it is higher.
+    /// Collective.
     #[must_use]
     pub fn integral_of_derivatives(&self, formulas: &[&Formula]) -> Vec<f64> {
-        let order = self.setup.order.max(self.setup.mesh.max_order()).max(1);
-        let (sets, t) = (self.sample_with_gradients(order), self.time);
-        self.host.install(|| volume::integrals(&sets, order, t, formulas))
+        let degree = 2 * self.setup.order.max(self.setup.mesh.max_order()).max(1) + 2;
+        let (n, dim, t) = (self.n_fields(), self.dim(), self.time);
+        if let Some(values) = self.engine.integrate_derivatives(formulas, degree, t) {
+            return values;
+        }
+        let d = self.engine.discretization();
+        self.engine.integrate_gradients(t, degree, formulas.len(), &|at, out| {
+            let points = at.x.len();
+            let (mut u, mut w) = (vec![0.0; n], vec![0.0; n]);
+            let (mut g, mut h) = (vec![0.0; n * dim], vec![0.0; n * dim]);
+            // `[argument][point]`
+            let mut arguments = vec![0.0; (n * (1 + dim) + 3) * points];
+            for (q, x) in at.x.iter().enumerate() {
+                u.iter_mut().enumerate().for_each(|(k, u)| *u = at.states[k * points + q]);
+                g.iter_mut().enumerate().for_each(|(k, g)| *g = at.gradients[k * points + q]);
+                d.to_primitive(&u, &mut w);
+                d.primitive_gradient(&u, &g, &mut h);
+                let values = w.iter().chain(&h).chain(x);
+                values.enumerate().for_each(|(i, v)| arguments[i * points + q] = *v);
+            }
+            let time = [t];
+            let inputs: Vec<&[f64]> = arguments.chunks_exact(points).chain([&time[..]]).collect();
+            for (formula, out) in formulas.iter().zip(out.chunks_exact_mut(points)) {
+                formula.eval_batch(&inputs, out);
+            }
+        })
     }
 
     /// Returns the integrals of the conserved variables, as the scheme conserves them.
@@ -521,7 +546,7 @@ impl Hyperbolic {
                         for (g, column) in g.iter_mut().zip(s.gradients.iter().flatten()) {
                             *g = column[i];
                         }
-                        primitive_gradient(&self.setup.law, dim, &u, &g, &mut h);
+                        d.primitive_gradient(&u, &g, &mut h);
                         for (h, column) in h.iter().zip(s.gradients.iter_mut().flatten()) {
                             column[i] = *h;
                         }

@@ -9,7 +9,7 @@ mod words;
 
 use self::gathered::{merge_faces, merge_samples, write_faces, write_samples};
 use self::words::{Reader, Words};
-use super::engine::{Ahead, Described, Engine};
+use super::engine::{Ahead, Described, Elementwise, Engine};
 use super::error::SystemError;
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::ExactSum;
@@ -17,6 +17,7 @@ use dgsuite_mesh::Mesh;
 use dgsuite_ops::cuda::Attempt;
 use dgsuite_ops::{BoundarySamples, Limited, Norms, OpsError, Ranks, Sample, StepMeasure};
 use dgsuite_physics::Exact;
+use dgsuite_physics::formula::Formula;
 use std::sync::Arc;
 
 /// The rank that writes results.
@@ -154,6 +155,18 @@ impl Engine for Ranked {
 
     fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64> {
         self.inner.integrate(n, f)
+    }
+
+    fn integrate_gradients(&self, t: f64, degree: usize, n: usize, f: &Elementwise<'_>) -> Vec<f64> {
+        self.inner.integrate_gradients(t, degree, n, f)
+    }
+
+    fn integrate_formulas(&self, formulas: &[Formula], t: f64) -> Option<Vec<f64>> {
+        self.inner.integrate_formulas(formulas, t)
+    }
+
+    fn integrate_derivatives(&self, formulas: &[&Formula], degree: usize, t: f64) -> Option<Vec<f64>> {
+        self.inner.integrate_derivatives(formulas, degree, t)
     }
 
     fn totals(&self) -> Vec<f64> {

@@ -19,7 +19,7 @@ use crate::cuda::faces::TraceSource;
 use crate::cuda::halo::{DeviceHalo, FLUXES, TRACES, launch_parts};
 use crate::cuda::kernel_text::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
 use crate::cuda::limiter::DeviceLimiter;
-use crate::cuda::measure::sample_text;
+use crate::cuda::measure::sample_texts;
 use crate::cuda::norm::{SquareSum, norm_text};
 use crate::cuda::part_texts::kernel_texts;
 use crate::cuda::published::Shared;
@@ -628,7 +628,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         let tally = pointwise::<T>("tally.cu", include_str!("tally.cu"), &law, dim, fields);
         out.push(tally.define("BLOCK", REDUCE_THREADS));
         out.push(clock_text::<T>(&law, dim, fields));
-        out.push(sample_text::<T>(dim, fields));
+        out.extend(sample_texts::<T>(dim, fields));
         out.push(norm_text::<T>(fields));
         Ok(out)
     }

@@ -1,25 +1,29 @@
 //! Norms and integrals of a state on a device, without copying the state to the host.
 //!
-//! Integrands are translated formulas of the state, position and time. The host computes integrals whose
-//! formulas cannot be translated or whose tables are too large.
+//! Integrands are translated formulas of the state, its gradient, position and time. The host computes
+//! integrals whose formulas cannot be translated or whose tables are too large. Integrals of elements are
+//! added exactly, as on the host: the same bits for any number of ranks.
 
 use crate::cuda::discretization::CudaDiscretization;
-use crate::cuda::kernel_text::REDUCE_THREADS;
-use crate::fields::Norms;
-use crate::group::{Group, element_points};
+use crate::cuda::measure_tables::{Elements, TEAM, Traces, elements};
+use crate::cuda::norm::TermSums;
+use crate::discretization::Discretization;
+use crate::integrals::Norms;
 use crate::simd::PackScalar;
-use dgsuite_basis::{LagrangeBasis, Matrix, Quadrature};
-use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, LaunchConfig, Source};
-use dgsuite_gpu::{ExactSum, GpuError};
+use dgsuite_gpu::GpuError;
+use dgsuite_gpu::cuda::{Args, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_physics::Exact;
 use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS, TraceError};
 use std::fmt::Write;
 
-/// Number of elements that a block processes.
-const RUN: usize = 16;
-/// Largest size in bytes of a group's nodes on the device; larger meshes are measured by the host, to save
-/// device memory.
-const LARGEST: usize = 256 << 20;
+/// Threads of a block, a power of two.
+const BLOCK: usize = 128;
+/// Smallest number of threads of a team.
+const SMALLEST: usize = 8;
+/// Largest shared memory of a block in bytes, if elements of one team are less.
+const SHARED: usize = 48 << 10;
+/// Numbers that a thread should not keep more of.
+const KEPT: usize = 48;
 
 /// The points at which integrands are evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,19 +34,23 @@ pub enum PointRule {
     Own,
 }
 
-/// Elements of a group that share tables; `words` has the layout of `Elements` in measure.cu.
-struct Elements {
-    words: [u64; 11],
-    blocks: usize,
-    _slots: DeviceBuffer<u32>,
-    _nodes: DeviceBuffer<f64>,
-    _tables: [DeviceBuffer<f64>; 4],
-}
-
-/// Tables of the rules used so far, which are kept for later measurements.
+/// Tables and kernels used so far, which are kept for later measurements.
 #[derive(Default)]
 pub struct Measures {
-    rules: Vec<(PointRule, Vec<Elements>)>,
+    rules: Vec<(PointRule, bool, Vec<Elements>)>,
+    traces: Option<Traces>,
+    kernels: Vec<Kernels>,
+}
+
+/// The kernels that measure an integrand, with their memory.
+struct Kernels {
+    text: String,
+    measure: Function,
+    largest: Function,
+    /// Of traces and of points on boundaries, with gradients.
+    traces: Option<[Function; 2]>,
+    sums: TermSums,
+    result: DeviceBuffer<f64>,
 }
 
 /// An integrand: text of `integrand`, its parameters, and the number of its values.
@@ -50,6 +58,9 @@ pub struct Integrand {
     text: String,
     parameters: Parameters,
     n: usize,
+    gradients: bool,
+    /// Whether the largest values are wanted.
+    largest: bool,
 }
 
 impl Integrand {
@@ -68,7 +79,26 @@ impl Integrand {
         text += &trace(&mut parameters)?;
         let body =
             "  real w[FIELDS];\n  primitive(parameters, u, w);\n  formulas(parameters, u, w, x, t, out);\n";
-        Ok(Self { text: text + &function(body), parameters, n })
+        Ok(Self { text: text + &function(body, false), parameters, n, gradients: false, largest: false })
+    }
+
+    /// Integrands of primitive states `w`, their derivatives `h`, `[axis][variable]`, position and time,
+    /// given by `trace` as text of the CUDA function `formulas(parameters, w, h, x, t, out)`.
+    ///
+    /// # Errors
+    /// If a parameter has two values.
+    pub fn of_gradients<T: PackScalar>(
+        on: &CudaDiscretization<T>,
+        n: usize,
+        trace: impl FnOnce(&mut Parameters) -> Result<String, TraceError>,
+    ) -> Result<Self, TraceError> {
+        let (mut parameters, physics) = (Parameters::new(), &on.description.physics);
+        let mut text = physics.primitive_source(&mut parameters)?;
+        text += &physics.slopes_source(&mut parameters)?;
+        text += &trace(&mut parameters)?;
+        let body = "  real w[FIELDS], h[DIM * FIELDS];\n  primitive(parameters, u, w);\n  slopes(parameters, u, g, \
+                    h);\n  formulas(parameters, w, h, x, t, out);\n";
+        Ok(Self { text: text + &function(body, true), parameters, n, gradients: true, largest: false })
     }
 
     /// A function of each conserved value `v` separately.
@@ -76,7 +106,8 @@ impl Integrand {
         let body = format!(
             "  for (int k = 0; k < FIELDS; ++k) {{\n    const real v = u[k];\n    out[k] = {expression};\n  }}\n"
         );
-        Self { text: function(&body), parameters: Parameters::new(), n: fields }
+        let text = function(&body, false);
+        Self { text, parameters: Parameters::new(), n: fields, gradients: false, largest: false }
     }
 
     /// Absolute values and squares of the differences to `exact`: of the conserved values, then of the
@@ -101,16 +132,25 @@ impl Integrand {
             let _ = writeln!(body, "  out[{i}] = fabs({e});\n  out[{}] = ({e}) * ({e});", n + i);
         }
         Some(primitive.and_then(|primitive| {
-            Ok(Self { text: primitive + &reference? + &function(&body), parameters, n: 2 * n })
+            let text = primitive + &reference? + &function(&body, false);
+            Ok(Self { text, parameters, n: 2 * n, gradients: false, largest: true })
         }))
     }
 }
 
-fn function(body: &str) -> String {
+fn function(body: &str, gradients: bool) -> String {
+    let g = if gradients { "const real (&g)[DIM * FIELDS], " } else { "" };
     format!(
-        "static __device__ void integrand(const Parameters& parameters, const real (&u)[FIELDS], \
+        "static __device__ void integrand(const Parameters& parameters, const real (&u)[FIELDS], {g}\
          const real (&x)[3], real t, real (&out)[M]) {{\n{body}}}\n"
     )
+}
+
+/// Elements of a team: as many as their values fit a thread, up to four.
+fn elements_of_a_team(integrand: &Integrand, dim: usize, fields: usize) -> usize {
+    let values = if integrand.gradients { fields * (1 + dim) } else { fields };
+    let results = if integrand.largest { 2 * integrand.n } else { integrand.n };
+    (KEPT / (values + results)).clamp(1, 4)
 }
 
 /// Builds the text of the kernels that measure `integrand`.
@@ -126,13 +166,23 @@ fn kernel_text<T: PackScalar>(integrand: &Integrand, dim: usize, fields: usize) 
         .define("DIM", dim)
         .define("FIELDS", fields)
         .define("M", integrand.n)
-        .define("BLOCK", REDUCE_THREADS)
-        .define("RUN", RUN)
+        .define("E", elements_of_a_team(integrand, dim, fields))
+        .define("BLOCK", BLOCK)
+        .define("SLOPES", u32::from(integrand.gradients))
+        .define("LARGEST", u32::from(integrand.largest))
 }
 
-/// A sample text, for compilation without a device.
-pub(super) fn sample_text<T: PackScalar>(dim: usize, fields: usize) -> Source {
-    kernel_text::<T>(&Integrand::of_values(fields, "fabs(v)"), dim, fields)
+/// Sample texts, for compilation without a device: of values, and of gradients.
+pub(super) fn sample_texts<T: PackScalar>(dim: usize, fields: usize) -> [Source; 2] {
+    let gradients = Integrand {
+        text: function("  for (int m = 0; m < M; ++m) out[m] = g[m] * g[m];\n", true),
+        parameters: Parameters::new(),
+        n: dim,
+        gradients: true,
+        largest: false,
+    };
+    [Integrand::of_values(fields, "fabs(v)"), gradients]
+        .map(|integrand| kernel_text::<T>(&integrand, dim, fields))
 }
 
 impl<T: PackScalar> CudaDiscretization<T> {
@@ -184,8 +234,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Some(squares.into_iter().map(f64::sqrt).collect())
     }
 
-    /// Computes the integrals of an integrand and its largest values. Returns `None` if the host must compute
-    /// them; also after an error of the device, which the next step reports.
+    /// Computes the integrals of an integrand of values and, if it is of errors, its largest values. Returns
+    /// `None` if the host must compute them; also after an error of the device, which the next step reports.
     pub fn measure(
         &self,
         measures: &mut Measures,
@@ -194,159 +244,178 @@ impl<T: PackScalar> CudaDiscretization<T> {
         integrand: &Integrand,
         t: f64,
     ) -> Option<(Vec<f64>, Vec<f64>)> {
-        if !measures.rules.iter().any(|(known, _)| *known == rule) {
-            let elements = self.elements(rule).ok()??;
-            measures.rules.push((rule, elements));
+        self.measure_with(measures, u, rule, integrand, t, &self.description)
+    }
+
+    /// [`measure`](Self::measure) of an integrand of lifted gradients as well, with the conditions at
+    /// boundaries of `outside`: a discretisation of the same mesh by the same scheme. On several ranks the
+    /// host must compute integrals of gradients.
+    pub fn measure_with<S: PackScalar>(
+        &self,
+        measures: &mut Measures,
+        u: &DeviceBuffer<T>,
+        rule: PointRule,
+        integrand: &Integrand,
+        t: f64,
+        outside: &Discretization<S>,
+    ) -> Option<(Vec<f64>, Vec<f64>)> {
+        let gradients = integrand.gradients;
+        if gradients && self.description.ranks().is_some() {
+            return None;
         }
-        let (_, elements) = measures.rules.iter().find(|(known, _)| *known == rule)?;
-        self.run_measure(u, elements, integrand, t).ok()
+        let ready = self.prepare(measures, rule, integrand);
+        // All ranks compute the integrals in the same way.
+        let mut missing = [f64::from(u8::from(ready.is_none()))];
+        if let Some(ranks) = self.description.ranks() {
+            ranks.max(&mut missing);
+        }
+        let (place, of) = ready.filter(|_| missing[0] == 0.0)?;
+        let Measures { rules, traces, kernels } = measures;
+        let (elements, kernels) = (&rules[place].2, &mut kernels[of]);
+        let traces = traces.as_mut().filter(|_| gradients);
+        let sides = |minus: &[f64]| outside.boundary_jumps(minus, t);
+        self.run_measure(u, elements, traces, kernels, integrand, t, sides).ok()
+    }
+
+    /// The indices of the tables of a rule and of the kernels of an integrand; `None` if the host must
+    /// compute it.
+    fn prepare(
+        &self,
+        measures: &mut Measures,
+        rule: PointRule,
+        integrand: &Integrand,
+    ) -> Option<(usize, usize)> {
+        let gradients = integrand.gradients;
+        if !measures.rules.iter().any(|(known, with, _)| *known == rule && *with == gradients) {
+            let elements = elements(self, rule, gradients).ok()??;
+            measures.rules.push((rule, gradients, elements));
+        }
+        if gradients && measures.traces.is_none() {
+            measures.traces = Some(Traces::new(self).ok()?);
+        }
+        let place =
+            measures.rules.iter().position(|(known, with, _)| *known == rule && *with == gradients)?;
+        Some((place, self.kernels_of(measures, integrand, place).ok()?))
+    }
+
+    /// The index of the kernels of an integrand, which are compiled if they are new.
+    fn kernels_of(
+        &self,
+        measures: &mut Measures,
+        integrand: &Integrand,
+        rule: usize,
+    ) -> Result<usize, GpuError> {
+        let count: usize = measures.rules[rule].2.iter().map(|e| e.count).sum();
+        // Parameters are arguments: their values are no part of the text.
+        let text = format!("{}{}", integrand.parameters.definition(), integrand.text);
+        if let Some(known) = measures.kernels.iter().position(|k| k.text == text) {
+            return Ok(known);
+        }
+        let (dim, fields) = (self.description.physics.dim(), self.description.physics.n_fields());
+        let cuda = self.cuda();
+        let module = cuda.compile(&kernel_text::<T>(integrand, dim, fields))?;
+        let largest = if integrand.largest { integrand.n * count } else { 0 };
+        let traces =
+            || -> Result<_, GpuError> { Ok([module.function("traces")?, module.function("picked")?]) };
+        measures.kernels.push(Kernels {
+            measure: module.function("measure")?,
+            largest: module.function("largest_term")?,
+            traces: if integrand.gradients { Some(traces()?) } else { None },
+            sums: TermSums::new::<T>(cuda, fields, integrand.n, count, largest)?,
+            result: DeviceBuffer::zeros(cuda, "a measurement", integrand.n)?,
+            text,
+        });
+        Ok(measures.kernels.len() - 1)
+    }
+
+    /// Puts the states at face points into `traces`, and the jumps on boundaries, from the states there.
+    fn put_traces(
+        &self,
+        u: &DeviceBuffer<T>,
+        elements: &[Elements],
+        traces: &mut Traces,
+        [at_faces, picked]: &[Function; 2],
+        jumps: impl Fn(&[f64]) -> Vec<f64>,
+    ) -> Result<(), GpuError> {
+        let (cuda, mut args) = (self.cuda(), Args::new());
+        for e in elements {
+            args.clear();
+            args.buffer(u).value(e.words).buffer(&traces.values);
+            // SAFETY: the arguments are the kernel's; there is a trace for each face point.
+            unsafe { cuda.launch(at_faces, LaunchConfig::cover(e.count * e.n_face, BLOCK as u32), &args)? };
+        }
+        let n = traces.picked.len();
+        if n > 0 {
+            let config = LaunchConfig::cover(n * self.description.physics.n_fields(), BLOCK as u32);
+            args.clear();
+            args.buffer(&traces.values).buffer(&traces.picked).value(n as u32).buffer(&traces.outer);
+            // SAFETY: as above; `outer` has all fields of each point on a boundary.
+            unsafe { cuda.launch(picked, config, &args)? };
+            let minus = traces.outer.to_vec()?;
+            traces.outer.upload(&jumps(&minus))?;
+        }
+        Ok(())
     }
 
     fn run_measure(
         &self,
         u: &DeviceBuffer<T>,
         elements: &[Elements],
+        mut traces: Option<&mut Traces>,
+        kernels: &mut Kernels,
         integrand: &Integrand,
         t: f64,
+        jumps: impl Fn(&[f64]) -> Vec<f64>,
     ) -> Result<(Vec<f64>, Vec<f64>), GpuError> {
         let cuda = self.cuda();
         let (dim, fields) = (self.description.physics.dim(), self.description.physics.n_fields());
-        let module = cuda.compile(&kernel_text::<T>(integrand, dim, fields))?;
-        let (measure, gather) = (module.function("measure")?, module.function("gather")?);
-        let n = integrand.n;
-        let blocks: usize = elements.iter().map(|e| e.blocks).sum();
-        let partial = DeviceBuffer::<f64>::zeros(cuda, "a measurement", 2 * n * blocks)?;
-        let result = DeviceBuffer::<f64>::zeros(cuda, "a measurement", 2 * n)?;
+        let count: usize = elements.iter().map(|e| e.count).sum();
         let mut parameters = integrand.parameters.values();
         parameters.resize(parameters.len().max(1), 0.0);
-        let mut args = Args::new();
-        let mut first = 0;
-        for e in elements {
-            args.clear();
-            args.buffer(u).value(e.words).value(t).pointer(partial.ptr_at(2 * n * first)).slice(&parameters);
-            // SAFETY: the arguments are the kernel's; tables cover the elements, `partial` has room for the
-            // blocks.
-            unsafe {
-                cuda.launch(&measure, LaunchConfig::new(e.blocks as u32, REDUCE_THREADS as u32), &args)?;
-            }
-            first += e.blocks;
+        if let (Some(traces), Some(functions)) = (&mut traces, &kernels.traces) {
+            self.put_traces(u, elements, traces, functions, jumps)?;
         }
-        args.clear();
-        args.buffer(&partial).value(blocks as u32).buffer(&result);
-        // SAFETY: as above.
-        unsafe { cuda.launch(&gather, LaunchConfig::new(1, REDUCE_THREADS as u32), &args)? };
-        let values = result.to_vec()?;
-        let (sums, mut largest) = (values[..n].to_vec(), values[n..].to_vec());
+        let addresses =
+            traces.map_or([0; 3], |traces| [traces.values.ptr(), traces.across.ptr(), traces.outer.ptr()]);
+        let in_a_team = elements_of_a_team(integrand, dim, fields);
+        let mut args = Args::new();
+        for e in elements {
+            let of_one = (e.n_basis + e.n_face) * fields * in_a_team * size_of::<f64>();
+            let mut team = e.points.next_power_of_two().clamp(SMALLEST, BLOCK);
+            while team < BLOCK && BLOCK / team * of_one > SHARED {
+                team *= 2;
+            }
+            let shared = BLOCK / team * of_one;
+            kernels.measure.set_max_dynamic_shared(shared)?;
+            let mut words = e.words;
+            words[TEAM] |= (team as u64) << 32;
+            let blocks = e.count.div_ceil(BLOCK / team * in_a_team);
+            args.clear();
+            args.buffer(u).value(words).value(t).value(count as u32).buffer(&kernels.sums.terms);
+            addresses.iter().for_each(|&at| _ = args.pointer(at));
+            args.slice(&parameters);
+            let config = LaunchConfig::new(blocks as u32, BLOCK as u32).shared(shared as u32);
+            // SAFETY: the arguments are the kernel's; tables cover the elements, and each has its terms.
+            unsafe { cuda.launch(&kernels.measure, config, &args)? };
+        }
+        kernels.sums.launch(cuda, count, &mut args)?;
+        let mut largest = Vec::new();
+        if integrand.largest {
+            args.clear();
+            args.pointer(kernels.sums.terms.ptr_at(integrand.n * count)).value(count as u32);
+            args.buffer(&kernels.result);
+            let config = LaunchConfig::new(integrand.n as u32, BLOCK as u32);
+            // SAFETY: as above.
+            unsafe { cuda.launch(&kernels.largest, config, &args)? };
+            largest = kernels.result.to_vec()?;
+        }
+        let mut sums = kernels.sums.read()?;
         match self.description.ranks() {
             Some(ranks) => {
                 ranks.max(&mut largest);
-                let mut exact: Vec<ExactSum> = sums.iter().map(|&x| ExactSum::from_iter([x])).collect();
-                Ok((ranks.sum(&mut exact), largest))
+                Ok((ranks.sum(&mut sums), largest))
             }
-            None => Ok((sums, largest)),
+            None => Ok((sums.iter().map(dgsuite_gpu::ExactSum::value).collect(), largest)),
         }
-    }
-
-    /// Elements with the tables of a rule; `None` if there are too many.
-    fn elements(&self, rule: PointRule) -> Result<Option<Vec<Elements>>, GpuError> {
-        let mesh = &self.description.mesh;
-        let mut out = Vec::new();
-        for group in &self.description.groups {
-            let mut orders: Vec<usize> =
-                mesh.sets.iter().filter(|s| s.shape == group.shape).map(|s| s.order).collect();
-            orders.sort_unstable();
-            orders.dedup();
-            for part in &group.parts {
-                let first = part.first_block * group.state.lanes;
-                let (points, weights, basis) = match rule {
-                    PointRule::Degree(degree) => {
-                        let rule = Quadrature::new(group.shape, degree);
-                        let basis = part.reference.evaluate(&rule.points);
-                        (rule.points, rule.weights, basis)
-                    }
-                    PointRule::Own => {
-                        let rule = &part.reference.volume;
-                        let basis = if part.collocated {
-                            Matrix::identity(part.reference.n_basis)
-                        } else {
-                            part.reference.interp_volume.clone()
-                        };
-                        (rule.points.clone(), rule.weights.clone(), basis)
-                    }
-                };
-                for &order in &orders {
-                    let slots: Vec<u32> = (first..first + part.n_elements)
-                        .filter(|&s| mesh.sets[mesh.locate(group.elements[s] as usize).0].order == order)
-                        .map(|s| s as u32)
-                        .collect();
-                    if slots.is_empty() {
-                        continue;
-                    }
-                    let lagrange = LagrangeBasis::new(group.shape, order);
-                    let (geometry, gradient) = (lagrange.eval(&points), lagrange.grad(&points));
-                    if slots.len() * geometry.cols() * 24 > LARGEST {
-                        return Ok(None);
-                    }
-                    let tables = Tables { basis: basis.clone(), geometry, gradient, weights: &weights };
-                    out.push(tables.upload(self, group, &slots)?);
-                }
-            }
-        }
-        Ok(Some(out))
-    }
-}
-
-/// Tables of a point rule, to be completed by the elements' nodes.
-struct Tables<'a> {
-    basis: Matrix,
-    geometry: Matrix,
-    gradient: [Matrix; 3],
-    weights: &'a [f64],
-}
-
-impl Tables<'_> {
-    fn upload<T: PackScalar>(
-        &self,
-        on: &CudaDiscretization<T>,
-        group: &Group<T>,
-        slots: &[u32],
-    ) -> Result<Elements, GpuError> {
-        const WHAT: &str = "points of measurements";
-        let (cuda, mesh): (&Cuda, _) = (on.cuda(), &on.description.mesh);
-        let rows = |m: &Matrix| -> Vec<f64> {
-            (0..m.rows()).flat_map(|i| (0..m.cols()).map(move |j| m[(i, j)])).collect()
-        };
-        let nodes: Vec<f64> = slots
-            .iter()
-            .flat_map(|&slot| {
-                let (set, local) = mesh.locate(group.elements[slot as usize] as usize);
-                element_points(mesh, set, local).concat()
-            })
-            .collect();
-        let gradient: Vec<f64> = self.gradient.iter().take(mesh.dim).flat_map(rows).collect();
-        let buffer = |values: &[f64]| DeviceBuffer::from_slice(cuda, WHAT, values);
-        let tables = [
-            buffer(&rows(&self.basis))?,
-            buffer(&rows(&self.geometry))?,
-            buffer(&gradient)?,
-            buffer(self.weights)?,
-        ];
-        let (nodes, slots_on) = (buffer(&nodes)?, DeviceBuffer::from_slice(cuda, WHAT, slots)?);
-        let pair = |a: usize, b: usize| a as u64 | (b as u64) << 32;
-        let words = [
-            slots_on.ptr(),
-            nodes.ptr(),
-            tables[0].ptr(),
-            tables[1].ptr(),
-            tables[2].ptr(),
-            tables[3].ptr(),
-            group.offset as u64,
-            pair(slots.len(), group.state.lanes),
-            pair(self.basis.cols(), self.weights.len()),
-            pair(self.geometry.cols(), group.state.row_stride()),
-            pair(group.state.field_stride(), 0),
-        ];
-        let blocks = slots.len().div_ceil(RUN);
-        Ok(Elements { words, blocks, _slots: slots_on, _nodes: nodes, _tables: tables })
     }
 }

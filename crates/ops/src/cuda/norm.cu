@@ -1,5 +1,6 @@
-// The sum of the squares of an array like the state, without rounding between elements: the same bits for any
-// order of the elements, and so for any number of ranks.
+// Sums over elements without rounding between them: the same bits for any order of the elements, and so for
+// any number of ranks. The terms are sums of squares of an array like the state, or integrals over the
+// elements.
 //
 // Same accumulators as `ExactSum` of the crate gpu: LIMBS limbs of 32 bits in signed words, then the numbers
 // of NaN, +∞ and −∞; WORDS in all. Without fused multiply–adds.
@@ -46,27 +47,29 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     out[thread] = sums[0];
 }
 
-// Adds a term that is not negative to the limbs of a thread, `stride` apart.
+// Adds a term to the limbs of a thread, `stride` apart.
 static __device__ __forceinline__ void add_exactly(i64* limbs, u32 stride, double x) {
     const u64 bits = (u64)__double_as_longlong(x), fraction = bits & 0xfffffffffffffull;
     const u32 exponent = (u32)(bits >> 52) & 0x7ff;
+    const bool negative = bits >> 63;
     if (exponent == 0x7ff) {
-        limbs[(LIMBS + (fraction == 0)) * stride] += 1;
+        limbs[(LIMBS + (fraction != 0 ? 0 : negative ? 2 : 1)) * stride] += 1;
         return;
     }
     const u64 integer = exponent == 0 ? fraction : fraction | 0x10000000000000ull;
     const u32 shift = exponent == 0 ? 0 : exponent - 1, first = shift / 32, within = shift % 32;
     // The shifted integer has 84 bits; `high` are those from 32 on.
     const u64 low = integer << within, high = integer >> (32 - within);
-    limbs[first * stride] += (i64)(low & 0xffffffffull);
-    limbs[(first + 1) * stride] += (i64)(high & 0xffffffffull);
-    limbs[(first + 2) * stride] += (i64)(high >> 32);
+    const i64 parts[3] = {(i64)(low & 0xffffffffull), (i64)(high & 0xffffffffull), (i64)(high >> 32)};
+    for (u32 i = 0; i < 3; ++i) limbs[(first + i) * stride] += negative ? -parts[i] : parts[i];
 }
 
-// Adds `n` terms to one accumulator for each block, `partial`, [block][word].
+// Adds `n` terms of each sum, [sum][term], to one accumulator for each block, `partial`, [sum][block][word].
 extern "C" __global__ void __launch_bounds__(BLOCK) add_terms(const double* terms, u32 n, i64* partial) {
     DG_DYNAMIC_SHARED(i64, columns);
     const u32 t = threadIdx.x;
+    terms += (u64)blockIdx.y * n;
+    partial += (u64)blockIdx.y * gridDim.x * WORDS;
     if (t < ADDERS) {
         for (u32 w = 0; w < WORDS; ++w) columns[w * ADDERS + t] = 0;
         for (u32 i = blockIdx.x * ADDERS + t; i < n; i += gridDim.x * ADDERS) add_exactly(columns + t, ADDERS, terms[i]);
@@ -78,13 +81,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK) add_terms(const double* term
     partial[blockIdx.x * WORDS + t] = sum;
 }
 
-// Adds the accumulators of `n` blocks. One block.
+// Adds the accumulators of `n` blocks of each sum, `words`, [sum][word]. One block for each sum.
 extern "C" __global__ void __launch_bounds__(BLOCK) join_terms(const i64* partial, u32 n, i64* words) {
     const u32 t = threadIdx.x;
     if (t >= WORDS) return;
     i64 sum = 0;
-    for (u32 b = 0; b < n; ++b) sum += partial[b * WORDS + t];
-    words[t] = sum;
+    for (u32 b = 0; b < n; ++b) sum += partial[(blockIdx.x * n + b) * WORDS + t];
+    words[blockIdx.x * WORDS + t] = sum;
 }
 
 // Rounds a sum of terms that are not negative to the nearest number, ties to even. One thread.

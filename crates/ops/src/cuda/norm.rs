@@ -1,5 +1,5 @@
-//! Sums of squares of arrays like the state, added exactly, so that they do not depend on the number of
-//! ranks.
+//! Sums over elements, added exactly, so that they do not depend on the number of ranks; sums of squares of
+//! arrays like the state.
 
 use crate::cuda::discretization::CudaDiscretization;
 use crate::discretization::Discretization;
@@ -27,18 +27,26 @@ struct Part {
     term: usize,
 }
 
-/// The kernels and the memory of such sums.
-pub(super) struct SquareSum {
-    squares: Function,
+/// Sums of terms of all elements, added exactly.
+pub(super) struct TermSums {
     add: Function,
     join: Function,
-    round: Function,
-    parts: Vec<Part>,
-    /// One for each element.
-    terms: DeviceBuffer<f64>,
+    /// `[sum][term]`.
+    pub(super) terms: DeviceBuffer<f64>,
     partial: DeviceBuffer<i64>,
+    /// `[sum][word]`.
     words: DeviceBuffer<i64>,
     blocks: usize,
+    sums: usize,
+}
+
+/// The kernels and the memory of sums of squares.
+pub(super) struct SquareSum {
+    squares: Function,
+    round: Function,
+    parts: Vec<Part>,
+    /// One term for each element.
+    sum: TermSums,
     args: Args,
 }
 
@@ -54,9 +62,57 @@ pub(super) fn norm_text<T: PackScalar>(fields: usize) -> Source {
         .define("BLOCK", BLOCK)
 }
 
+impl TermSums {
+    /// Memory for `sums` sums of `n` terms; `more` numbers follow the terms.
+    pub(super) fn new<T: PackScalar>(
+        cuda: &Cuda,
+        fields: usize,
+        sums: usize,
+        n: usize,
+        more: usize,
+    ) -> Result<Self, GpuError> {
+        const WHAT: &str = "sums over elements";
+        let module = cuda.compile(&norm_text::<T>(fields))?;
+        let add = module.function("add_terms")?;
+        add.set_max_dynamic_shared(WORDS * ADDERS * size_of::<i64>())?;
+        let blocks = n.div_ceil(ADDERS).clamp(1, cuda.info().n_multiprocessors as usize);
+        Ok(Self {
+            add,
+            join: module.function("join_terms")?,
+            terms: DeviceBuffer::zeros(cuda, WHAT, sums * n + more)?,
+            partial: DeviceBuffer::zeros(cuda, WHAT, sums * blocks * WORDS)?,
+            words: DeviceBuffer::zeros(cuda, WHAT, sums * WORDS)?,
+            blocks,
+            sums,
+        })
+    }
+
+    /// Adds the first `n` terms of each sum.
+    pub(super) fn launch(&self, cuda: &Cuda, n: usize, args: &mut Args) -> Result<(), GpuError> {
+        assert!(self.sums * n <= self.terms.len(), "terms of all sums");
+        let shared = (WORDS * ADDERS * size_of::<i64>()) as u32;
+        let mut config = LaunchConfig::new(self.blocks as u32, BLOCK as u32).shared(shared);
+        config.grid[1] = self.sums as u32;
+        args.clear();
+        args.buffer(&self.terms).value(n as u32).buffer(&self.partial);
+        // SAFETY: the arguments are the kernel's, which writes one accumulator for each block of each sum.
+        unsafe { cuda.launch(&self.add, config, args)? };
+        args.clear();
+        args.buffer(&self.partial).value(self.blocks as u32).buffer(&self.words);
+        // SAFETY: as above.
+        unsafe { cuda.launch(&self.join, LaunchConfig::new(self.sums as u32, BLOCK as u32), args) }
+    }
+
+    /// The sums on this rank. Waits for the device.
+    pub(super) fn read(&self) -> Result<Vec<ExactSum>, GpuError> {
+        let words = self.words.to_vec()?;
+        let sum = |words: &[i64]| words.try_into().map_or_else(|_| ExactSum::new(), ExactSum::from_limbs);
+        Ok(words.chunks_exact(WORDS).map(sum).collect())
+    }
+}
+
 impl SquareSum {
     pub(super) fn new<T: PackScalar>(cuda: &Cuda, d: &Discretization<T>) -> Result<Self, GpuError> {
-        const WHAT: &str = "a norm";
         let module = cuda.compile(&norm_text::<T>(d.physics.n_fields()))?;
         let (mut parts, mut term) = (Vec::new(), 0);
         for group in &d.groups {
@@ -73,20 +129,11 @@ impl SquareSum {
                 term += part.n_elements;
             }
         }
-        let add = module.function("add_terms")?;
-        let shared = WORDS * ADDERS * size_of::<i64>();
-        add.set_max_dynamic_shared(shared)?;
-        let blocks = term.div_ceil(ADDERS).clamp(1, cuda.info().n_multiprocessors as usize);
         Ok(Self {
             squares: module.function("squares")?,
-            add,
-            join: module.function("join_terms")?,
             round: module.function("round_sum")?,
             parts,
-            terms: DeviceBuffer::zeros(cuda, WHAT, term)?,
-            partial: DeviceBuffer::zeros(cuda, WHAT, blocks * WORDS)?,
-            words: DeviceBuffer::zeros(cuda, WHAT, WORDS)?,
-            blocks,
+            sum: TermSums::new::<T>(cuda, d.physics.n_fields(), 1, term, 0)?,
             args: Args::new(),
         })
     }
@@ -110,28 +157,21 @@ impl SquareSum {
             let threads = if part.lanes == 1 { 32 * part.count } else { part.count };
             args.clear();
             args.pointer(x + part.begin).value(part.count as u32).value(part.rows as u32);
-            args.value(part.lanes as u32).value(u32::from(part.planar)).pointer(self.terms.ptr_at(part.term));
+            args.value(part.lanes as u32)
+                .value(u32::from(part.planar))
+                .pointer(self.sum.terms.ptr_at(part.term));
             // SAFETY: the arguments are the kernel's; `x` is the caller's contract, and each element has a
             // term.
             unsafe { cuda.launch(&self.squares, LaunchConfig::cover(threads, BLOCK as u32), args)? };
         }
-        let shared = (WORDS * ADDERS * size_of::<i64>()) as u32;
-        let config = LaunchConfig::new(self.blocks as u32, BLOCK as u32).shared(shared);
-        args.clear();
-        args.buffer(&self.terms).value(self.terms.len() as u32).buffer(&self.partial);
-        // SAFETY: the arguments are the kernel's, which writes one accumulator for each block.
-        unsafe { cuda.launch(&self.add, config, args)? };
-        args.clear();
-        args.buffer(&self.partial).value(self.blocks as u32).buffer(&self.words);
-        // SAFETY: as above.
-        unsafe { cuda.launch(&self.join, LaunchConfig::new(1, BLOCK as u32), args)? };
+        self.sum.launch(cuda, self.sum.terms.len(), args)?;
         if let Some(link) = link
-            && !link.sum(&mut self.words)?
+            && !link.sum(&mut self.sum.words)?
         {
             return Ok(false);
         }
         args.clear();
-        args.buffer(&self.words).buffer(result);
+        args.buffer(&self.sum.words).buffer(result);
         // SAFETY: the arguments are the kernel's.
         unsafe { cuda.launch(&self.round, LaunchConfig::new(1, 32), args)? };
         Ok(true)
@@ -162,11 +202,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             self.wait()?;
         }
         let value = match self.description.ranks() {
-            Some(ranks) if !agreed => {
-                let words: Vec<i64> = sum.words.to_vec()?;
-                let own = words.try_into().map_or_else(|_| ExactSum::new(), ExactSum::from_limbs);
-                ranks.sum(&mut [own])[0]
-            }
+            Some(ranks) if !agreed => ranks.sum(&mut sum.sum.read()?)[0],
             _ => result.to_vec()?[0],
         };
         self.square_sum = Some(sum);

@@ -6,6 +6,7 @@
 //! are full, one short and one over.
 
 use crate::elliptic::{ROUNDED, compare_elliptic, compare_rounded, few};
+use crate::integrals::compare_integrals;
 use crate::limiter::{compare_flags, compare_limited};
 use crate::march::same_after_a_hundred_steps;
 use crate::ranks::compare_parts;
@@ -227,6 +228,16 @@ const LIMITED: [&str; 5] = [
     "half curved of 33 Of(Triangle), nodal p = 3",
 ];
 
+/// Cases that are tested with integrals and norms: several shapes, lanes of a warp and single elements,
+/// planar and other layouts, affine and curved parts, boundaries.
+const MEASURED: [&str; 5] = [
+    "curved of 6 Mixed2, nodal p = 1",
+    "periodic of 8 Of(Hexahedron), collocated p = 3",
+    "half curved of 33 Of(Triangle), nodal p = 3",
+    "curved of 2 Of(Prism), collocated p = 2",
+    "row of 9 Of(Tetrahedron), modal p = 3",
+];
+
 /// Further cases that are tested for the elements that limiters find.
 const FLAGGED: [&str; 6] = [
     "curved of 16 Of(Prism), modal p = 2",
@@ -277,6 +288,13 @@ fn child() {
                 compare_flags(&cuda, mesh, &what, &scheme);
                 if what.starts_with("curved of 6 Mixed2") {
                     compare_limited::<f32>(&cuda, mesh, &what, &scheme, 2);
+                }
+                tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            }
+            if MEASURED.contains(&what.as_str()) {
+                compare_integrals::<f64>(&cuda, mesh, &what, &scheme);
+                if what.starts_with("curved of 6 Mixed2") {
+                    compare_integrals::<f32>(&cuda, mesh, &what, &scheme);
                 }
                 tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             }
@@ -332,7 +350,12 @@ fn child() {
     assert!(
         !only.is_empty()
             || tried.into_inner()
-                == VISCOUS.len() + SOURCES.len() + REACTING.len() + LIMITED.len() + FLAGGED.len(),
+                == VISCOUS.len()
+                    + SOURCES.len()
+                    + REACTING.len()
+                    + LIMITED.len()
+                    + FLAGGED.len()
+                    + MEASURED.len(),
         "a case with diffusion, a source, reactions or limiters was not found"
     );
 }

@@ -17,6 +17,7 @@ mod compile;
 mod elliptic;
 mod elliptic_parts;
 mod emulated;
+mod integrals;
 mod limiter;
 mod march;
 mod places;

@@ -436,6 +436,15 @@ fn samples_have_the_gradients_of_linear_fields_and_fluxes_of_the_scheme() {
                     assert!(worst < tolerance, "{cells:?} {} geometry {geometry}: {worst:.2e}", sample.shape);
                 }
             }
+            let integrals = d.integrate_gradients(&u, 0.0, 4, 1 + mesh.dim, &|at, out| {
+                let (volume, slopes) = out.split_at_mut(at.x.len());
+                volume.fill(1.0);
+                slopes.copy_from_slice(at.gradients);
+            });
+            for x in 0..mesh.dim {
+                let mean = integrals[1 + x] / integrals[0];
+                assert!((mean - slopes[x]).abs() < 1e-11, "{cells:?} geometry {geometry}: {mean}");
+            }
             // The tally is the integral of the sampled fluxes, and the flux is the normal derivative.
             let mut du = vec![0.0; d.len()];
             d.project(&Scalar(|x: [f64; 3]| (x[0] + 0.3 * x[1]).sin()), 0.0, &mut u);

@@ -72,6 +72,9 @@ fn run(d: &mut Discretization<f64>, mesh: &Mesh, elements: &[u32], exact: &dyn E
     sums.push(d.norm(&u));
     sums.extend(d.totals(&u));
     sums.extend(d.absolute_totals(&u));
+    sums.extend(d.integrate_gradients(&u, 0.3, 4, 1, &|at, out| {
+        out.copy_from_slice(&at.gradients[..at.x.len()]);
+    }));
     let (_, errors) = d.errors(&u, exact, 0.3);
     sums.extend(errors.l1.iter().chain(&errors.l2).chain(&errors.linf));
     let bits = |v: &[f64]| -> Vec<u64> { v.iter().map(|x| x.to_bits()).collect() };

@@ -8,14 +8,18 @@ use super::setup::Incompressible;
 use crate::systems::SystemError;
 use crate::systems::elliptic::on_device::bridge::{BetweenOrders, InverseMass, OnDevice};
 use crate::systems::elliptic::on_device::preconditioner::{self, Built};
+use crate::systems::measured;
 use crate::systems::setup::Setup;
 use dgsuite_amg::cuda::CudaCsr;
 use dgsuite_amg::{Csr, LinearOperator, Pcg, Solution, SolveError, Stop};
 use dgsuite_gpu::cuda::{Cuda, Permutation};
 use dgsuite_gpu::{Backend, CudaVector, GpuError, Host, Vector};
-use dgsuite_ops::cuda::{CudaDiscretization, CudaMass, CudaPTransfer, CudaSipdg};
+use dgsuite_ops::cuda::{CudaDiscretization, CudaMass, CudaPTransfer, CudaSipdg, Measures};
 use dgsuite_ops::elliptic::Triplet;
-use dgsuite_ops::{OpsError, StepMeasure};
+use dgsuite_ops::{Discretization, Norms, OpsError, StepMeasure};
+use dgsuite_physics::Exact;
+use dgsuite_physics::formula::Formula;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 type V = CudaVector<f64>;
@@ -59,6 +63,14 @@ pub(super) struct DeviceMachine {
     /// A load of the velocity's functions.
     work: V,
     first_order: Vec<FirstOrder>,
+    measured: Measured,
+}
+
+/// The state as one array, for integrals.
+struct Measured {
+    /// Made for the first integral.
+    u: RefCell<Option<V>>,
+    measures: RefCell<Measures>,
 }
 
 impl DeviceMachine {
@@ -140,7 +152,25 @@ impl DeviceMachine {
             lower_order,
             work,
             first_order,
+            measured: Measured { u: RefCell::new(None), measures: RefCell::new(Measures::default()) },
         })
+    }
+
+    /// Calls `read` with the state `u v [w] p` as one array of the discretisation of all fields; `None` if
+    /// there is no memory for it.
+    fn with_state<R>(
+        &self,
+        state: &[&V],
+        read: impl FnOnce(&CudaDiscretization<f64>, &V) -> Option<R>,
+    ) -> Option<R> {
+        let of = &self.first_order[Pass::Coupling as usize];
+        let mut u = self.measured.u.borrow_mut();
+        if u.is_none() {
+            *u = V::zeros(&self.cuda, of.u.len()).ok();
+        }
+        let u = u.as_mut()?;
+        of.places.iter().zip(state).for_each(|(places, field)| places.scatter(field, u.buffer_mut()));
+        read(&of.discretization, u)
     }
 
     fn matrix(
@@ -259,6 +289,36 @@ impl Machine for DeviceMachine {
         of.scatter(&inputs);
         of.discretization.measure_steps_by(measure)?;
         of.discretization.time_step(of.u.buffer(), false)
+    }
+
+    fn integrate_derivatives(
+        &self,
+        state: &[&V],
+        formulas: &[&Formula],
+        degree: usize,
+        t: f64,
+        outside: &Discretization<f64>,
+    ) -> Option<Vec<f64>> {
+        let measures = &self.measured.measures;
+        self.with_state(state, |on, u| {
+            measured::integrals_of_derivatives(on, measures, u.buffer(), formulas, degree, t, outside)
+        })
+    }
+
+    fn integrate_formulas(
+        &self,
+        state: &[&V],
+        formulas: &[Formula],
+        degree: usize,
+        t: f64,
+    ) -> Option<Vec<f64>> {
+        let measures = &self.measured.measures;
+        self.with_state(state, |on, u| measured::integrals(on, measures, u.buffer(), formulas, degree, t))
+    }
+
+    fn errors(&self, state: &[&V], exact: &dyn Exact, t: f64) -> Option<(Vec<String>, Norms)> {
+        let measures = &self.measured.measures;
+        self.with_state(state, |on, u| on.errors(&mut measures.borrow_mut(), u.buffer(), exact, t))
     }
 
     fn bytes(&self) -> usize {

@@ -13,7 +13,7 @@ use super::setup::{Incompressible, Penalties, PressureOrder};
 use crate::systems::SystemError;
 use crate::systems::device::Device;
 use crate::systems::dispatch::manufactured;
-use crate::systems::engine::{Described, Engine};
+use crate::systems::engine::{Described, Elementwise, Engine};
 use crate::systems::setup::{Law, Precision, Setup, SourceTerm};
 use crate::systems::solves::{Driven, Histories, SolveStatistics};
 use dgsuite_basis::Representation;
@@ -22,6 +22,7 @@ use dgsuite_ops::{
     BoundarySamples, Discretization, Norms, OpsError, PartSummary, Sample, StepMeasure, elliptic_places,
 };
 use dgsuite_physics::Exact;
+use dgsuite_physics::formula::Formula;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
@@ -164,6 +165,9 @@ impl Described for Facts {
     fn to_primitive(&self, u: &[f64], w: &mut [f64]) {
         w.copy_from_slice(u);
     }
+    fn primitive_gradient(&self, _: &[f64], grad: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(grad);
+    }
 }
 
 /// A flow with the discretisation by which its state is read.
@@ -193,8 +197,7 @@ impl<M: Machine> FlowEngine<M> {
 
     fn copy(&self) -> Result<Vec<f64>, GpuError> {
         let mut state = vec![0.0; self.fields.len()];
-        let (u, p) = self.flow.state();
-        for (field, places) in u.0.iter().chain([p]).zip(&self.places) {
+        for (field, places) in self.flow.fields().into_iter().zip(&self.places) {
             let values = self.flow.machine.download(field)?;
             for (&at, v) in places.iter().zip(&values).filter(|(at, _)| **at != u32::MAX) {
                 state[at as usize] = *v;
@@ -274,11 +277,26 @@ impl<M: Machine> Engine for FlowEngine<M> {
     }
 
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms) {
-        self.read(|fields, u| fields.errors(u, exact, t))
+        let found = self.flow.machine.errors(&self.flow.fields(), exact, t);
+        found.unwrap_or_else(|| self.read(|fields, u| fields.errors(u, exact, t)))
     }
 
     fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64> {
         self.read(|fields, u| fields.integrate(u, 2 * fields.order() + 2, n, f).0)
+    }
+
+    fn integrate_gradients(&self, t: f64, degree: usize, n: usize, f: &Elementwise<'_>) -> Vec<f64> {
+        self.read(|fields, u| fields.integrate_gradients(u, t, degree, n, f))
+    }
+
+    fn integrate_formulas(&self, formulas: &[Formula], t: f64) -> Option<Vec<f64>> {
+        let degree = 2 * self.fields.order() + 2;
+        self.flow.machine.integrate_formulas(&self.flow.fields(), formulas, degree, t)
+    }
+
+    fn integrate_derivatives(&self, formulas: &[&Formula], degree: usize, t: f64) -> Option<Vec<f64>> {
+        let state = self.flow.fields();
+        self.flow.machine.integrate_derivatives(&state, formulas, degree, t, &self.fields)
     }
 
     fn totals(&self) -> Vec<f64> {

@@ -154,9 +154,9 @@ impl<M: Machine> Flow<M> {
         })
     }
 
-    /// The velocity and the pressure at the time of the last step.
-    pub(super) fn state(&self) -> (&Components<M::V>, &M::V) {
-        (&self.u[0], &self.p[0])
+    /// The fields `u v [w] p` at the time of the last step.
+    pub(super) fn fields(&self) -> Vec<&M::V> {
+        self.u[0].0.iter().chain([&self.p[0]]).collect()
     }
 
     pub(super) fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError> {

@@ -6,7 +6,9 @@ use crate::systems::SystemError;
 use dgsuite_amg::{KrylovPart, LinearOperator, Solution, SolveError, Stop};
 use dgsuite_gpu::GpuError;
 use dgsuite_ops::elliptic::Triplet;
-use dgsuite_ops::{OpsError, StepMeasure};
+use dgsuite_ops::{Discretization, Norms, OpsError, StepMeasure};
+use dgsuite_physics::Exact;
+use dgsuite_physics::formula::Formula;
 use std::sync::Arc;
 
 /// A first-order operator: the right-hand side of a law.
@@ -90,6 +92,34 @@ pub(super) trait Machine: Send {
     fn elliptics(&self) -> &Elliptics;
     /// The step of explicit convection with the velocity `u` for the value 1 of a measure.
     fn convective_step(&mut self, u: &[&Self::V], measure: StepMeasure) -> Result<f64, OpsError>;
+    /// Integrals of formulas of the state `u v [w] p`, of its derivatives `[axis][field]`, and `x y z t`, by
+    /// a rule of degree `degree`, with the conditions at boundaries of `outside`; `None` if the host must
+    /// compute them.
+    fn integrate_derivatives(
+        &self,
+        _state: &[&Self::V],
+        _formulas: &[&Formula],
+        _degree: usize,
+        _t: f64,
+        _outside: &Discretization<f64>,
+    ) -> Option<Vec<f64>> {
+        None
+    }
+    /// As [`integrate_derivatives`](Self::integrate_derivatives), of the state (twice, as conserved and as
+    /// primitive variables) and `x y z t`.
+    fn integrate_formulas(
+        &self,
+        _state: &[&Self::V],
+        _formulas: &[Formula],
+        _degree: usize,
+        _t: f64,
+    ) -> Option<Vec<f64>> {
+        None
+    }
+    /// Norms of the difference to an exact solution; `None` if the host must compute them.
+    fn errors(&self, _state: &[&Self::V], _exact: &dyn Exact, _t: f64) -> Option<(Vec<String>, Norms)> {
+        None
+    }
     /// Bytes of operators and tables.
     fn bytes(&self) -> usize;
     /// The instruction level in use, or the device's architecture.
