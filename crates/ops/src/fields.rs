@@ -14,6 +14,7 @@ use dgsuite_basis::{
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::Exact;
 use rayon::prelude::*;
+use std::collections::HashMap;
 
 /// Coefficients of one element, `[field][basis function]`.
 pub(crate) fn coefficients<T: PackScalar>(group: &Group<T>, state: &[T], slot: usize) -> Vec<Vec<f64>> {
@@ -220,22 +221,65 @@ impl<T: PackScalar> Discretization<T> {
             .collect()
     }
 
+    /// Places of the coefficients of elements in the state, element after element. Elements of other ranks
+    /// have none.
+    #[must_use]
+    pub fn entries(&self, elements: &[usize]) -> Vec<u32> {
+        let places = self.places(elements.iter().copied());
+        let of_place = |&place: &Option<(usize, usize)>| {
+            place.map(|(g, slot)| {
+                let (l, offset) = (self.groups[g].state, self.groups[g].offset);
+                let rows = (0..l.fields).flat_map(move |k| (0..l.rows).map(move |i| (i, k)));
+                rows.map(move |(i, k)| (offset + l.index(slot, i, k)) as u32)
+            })
+        };
+        places.iter().filter_map(of_place).flatten().collect()
+    }
+
+    /// The elements at the faces of a boundary, each of them once; `None` if no face belongs to it.
+    #[must_use]
+    pub fn boundary_elements(&self, name: &str) -> Option<Vec<usize>> {
+        let set = self.boundaries.iter().find(|set| set.binding.name == name)?;
+        let faces = self.connectivity.boundaries[set.boundary].iter();
+        let element = |g: u8, slot: u32| self.groups[g as usize].elements[slot as usize] as usize;
+        let mut elements: Vec<usize> = faces.map(|face| element(face.group, face.slot)).collect();
+        elements.sort_unstable();
+        elements.dedup();
+        Some(elements)
+    }
+
+    /// The conserved states at reference points of elements; `None` for points without a place.
+    #[must_use]
+    pub fn states_at(&self, u: &[T], points: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>> {
+        let places = self.places(points.iter().map(|point| point.map_or(usize::MAX, |(element, _)| element)));
+        let state = |(place, point): (Option<(usize, usize)>, &Option<(usize, [f64; 3])>)| {
+            let ((g, slot), (_, r)) = (place?, (*point)?);
+            let group = &self.groups[g];
+            let state = &u[group.offset..group.offset + group.state.len()];
+            let basis = group.parts[0].reference.evaluate(&[r]);
+            Some(coefficients(group, state, slot).iter().map(|c| basis.mul_vec(c)[0]).collect())
+        };
+        places.into_iter().zip(points).map(state).collect()
+    }
+
+    /// Group and slot of elements of the mesh.
+    fn places(&self, elements: impl Iterator<Item = usize>) -> Vec<Option<(usize, usize)>> {
+        let elements: Vec<usize> = elements.collect();
+        let mut found: HashMap<usize, Option<(usize, usize)>> = elements.iter().map(|&e| (e, None)).collect();
+        for (g, group) in self.groups.iter().enumerate() {
+            for slot in group.real_slots() {
+                if let Some(place) = found.get_mut(&(group.elements[slot] as usize)) {
+                    *place = Some((g, slot));
+                }
+            }
+        }
+        elements.iter().map(|element| found[element]).collect()
+    }
+
     /// The conserved state at reference point `r` of an element.
     #[must_use]
     pub fn state_at(&self, u: &[T], element: usize, r: [f64; 3]) -> Option<Vec<f64>> {
-        let (g, slot) = self.place(element)?;
-        let group = &self.groups[g];
-        let state = &u[group.offset..group.offset + group.state.len()];
-        let basis = group.parts[0].reference.evaluate(&[r]);
-        Some(coefficients(group, state, slot).iter().map(|c| basis.mul_vec(c)[0]).collect())
-    }
-
-    /// Group and slot of an element of the mesh.
-    fn place(&self, element: usize) -> Option<(usize, usize)> {
-        self.groups.iter().enumerate().find_map(|(g, group)| {
-            let slot = group.real_slots().find(|&s| group.elements[s] as usize == element)?;
-            Some((g, slot))
-        })
+        self.states_at(u, &[Some((element, r))]).pop().flatten()
     }
 
     /// Returns the state in canonical order, `[global element][field][basis function]`, in double precision.

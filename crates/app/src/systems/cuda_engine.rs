@@ -1,6 +1,7 @@
 //! A conservation law on an NVIDIA device: the state, the stages and the step bound stay there.
 
 mod batch;
+mod partial;
 
 use super::engine::{Ahead, Described, Elementwise, Engine, norms, perturbed};
 use super::error::SystemError;
@@ -20,6 +21,7 @@ use dgsuite_ops::{
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
 use dgsuite_timeint::{Rhs, RunningSum, Scheme, Stage, Stepper};
+use partial::Partial;
 use std::cell::RefCell;
 use std::convert::Infallible;
 
@@ -189,6 +191,9 @@ pub(crate) struct CudaEngine<T: PackScalar> {
     graphs: Vec<(Vec<StageCall>, EndOfStep, Graph)>,
     batches: Batches<T>,
     measures: RefCell<Measures>,
+    partial: RefCell<Partial<T>>,
+    /// The residual of monitors.
+    rate: Option<CudaVector<T>>,
     sampler: Option<Sampler>,
     steps: u64,
     /// Number of times that steps were launched one by one.
@@ -246,6 +251,8 @@ impl<T: PackScalar> CudaEngine<T> {
             graphs,
             batches,
             measures: RefCell::default(),
+            partial: RefCell::default(),
+            rate: None,
             sampler: None,
             steps: 0,
             launched: 0,
@@ -316,6 +323,14 @@ impl<T: PackScalar> CudaEngine<T> {
 
     fn description(&self) -> &Discretization<T> {
         self.discretization.description()
+    }
+
+    /// Calls `read` with an array like the state in which at least the coefficients of `elements` are
+    /// current.
+    fn with_elements<R>(&self, elements: &[usize], read: impl Fn(&Discretization<T>, &[T]) -> R) -> R {
+        let (mut partial, u) = (self.partial.borrow_mut(), self.u.buffer());
+        let found = partial.read(&self.discretization, u, elements, &read);
+        found.unwrap_or_else(|| read(self.description(), &self.state()))
     }
 }
 
@@ -426,12 +441,18 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     }
 
     fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
-        let mut du = self.u.zeros_like()?;
+        let mut du = match self.rate.take() {
+            Some(du) => du,
+            None => self.u.zeros_like()?,
+        };
         self.discretization.eval(t, self.u.buffer(), du.buffer_mut())?;
-        if let Some(norms) = self.discretization.norms(&mut self.measures.borrow_mut(), du.buffer()) {
-            return Ok(norms);
-        }
-        Ok(norms(self.description(), &du.buffer().to_vec()?))
+        let found = self.discretization.norms(&mut self.measures.borrow_mut(), du.buffer());
+        let found = match found {
+            Some(norms) => norms,
+            None => norms(self.description(), &du.buffer().to_vec()?),
+        };
+        self.rate = Some(du);
+        Ok(found)
     }
 
     fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
@@ -502,15 +523,15 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     }
 
     fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples> {
-        self.description().boundary_samples(&self.state(), t, boundary)
+        let elements = self.description().boundary_elements(boundary)?;
+        self.with_elements(&elements, |d, u| d.boundary_samples(u, t, boundary))
     }
 
     fn states_at(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>> {
-        let state = self.state();
-        let at = |&place: &Option<(usize, [f64; 3])>| {
-            place.and_then(|(element, r)| self.description().state_at(&state, element, r))
-        };
-        places.iter().map(at).collect()
+        let mut elements: Vec<usize> = places.iter().flatten().map(|(element, _)| *element).collect();
+        elements.sort_unstable();
+        elements.dedup();
+        self.with_elements(&elements, |d, u| d.states_at(u, places))
     }
 
     fn to_canonical(&self) -> Vec<f64> {

@@ -444,10 +444,7 @@ impl<T: PackScalar> Engine for HostEngine<T> {
     }
 
     fn states_at(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>> {
-        let at = |&place: &Option<(usize, [f64; 3])>| {
-            place.and_then(|(element, r)| self.rhs.discretization.state_at(&self.u, element, r))
-        };
-        places.iter().map(at).collect()
+        self.rhs.discretization.states_at(&self.u, places)
     }
 
     fn to_canonical(&self) -> Vec<f64> {

@@ -326,12 +326,7 @@ impl<M: Machine> Engine for FlowEngine<M> {
     }
 
     fn states_at(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>> {
-        self.read(|fields, u| {
-            let at = |&place: &Option<(usize, [f64; 3])>| {
-                place.and_then(|(element, r)| fields.state_at(u, element, r))
-            };
-            places.iter().map(at).collect()
-        })
+        self.read(|fields, u| fields.states_at(u, places))
     }
 
     fn to_canonical(&self) -> Vec<f64> {
