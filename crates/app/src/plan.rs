@@ -251,7 +251,12 @@ impl Plan {
             periods: mesh::periods(&mesh),
         };
         let split = mesh::splits_faces(&pipeline.mesh);
-        let boundaries = boundaries::resolve(&pipeline.boundaries, &mesh, &states, &pipeline.place, split);
+        let initial = initial(initial_spec, &states, &mesh);
+        // That of a checkpoint is read later.
+        let start = initial.as_ref().ok().filter(|_| !matches!(pipeline.initial, InitialSpec::Restart(_)));
+        let specs = &pipeline.boundaries;
+        let start = start.map(AsRef::as_ref);
+        let boundaries = boundaries::resolve(specs, &mesh, &states, start, &pipeline.place, split);
         let reference = pipeline.physics.reference.as_ref();
         let monitors = monitors::resolve(&pipeline.monitors, &states, &mesh, reference, &pipeline.base);
         // A misspelt name in a monitor makes the checks of its values wrong, too.
@@ -259,7 +264,7 @@ impl Plan {
             let (known_values, checks) = checks(&pipeline, &variables, initial_spec, choices)?;
             Ok((monitors, known_values, checks))
         });
-        let initial = initial(initial_spec, &states, &mesh).and_then(|initial| {
+        let initial = initial.and_then(|initial| {
             let reactions = reactions::resolve(&pipeline, &states, &initial, &mesh.points)?;
             Ok((initial, reactions))
         });

@@ -5,7 +5,7 @@
 #[path = "support/case.rs"]
 mod support;
 
-use support::Case;
+use support::{CHANNEL, Case, STREAM};
 
 /// Couette flow from its exact solution: the upper wall moves and is warmer.
 const COUETTE: &str = "title: Couette
@@ -245,4 +245,81 @@ monitors: [ {{ integral: {{ fields: [mu_ref, speed_ref*L_ref] }} }} ]
     near(number(&summary, "reference.mu_ref"), 4.0 / 200.0, 1e-15);
     near(number(&summary, "reference.u_ref"), 0.75_f64.sqrt(), 1e-15);
     near(number(&summary, "reference.v_ref"), 0.5, 1e-15);
+}
+
+/// Runs a gas that leaves with given conditions on two of its boundaries; returns integrals of the solution.
+fn leaving(outlet: &str, wall: &str) -> Vec<f64> {
+    let case = Case::new(&format!(
+        "\
+mesh: {{ generate: {{ shape: tri, cells: [3, 2] }} }}
+physics: {{ model: navier-stokes, gas_constant: 1, viscosity: {{ constant: 0.01 }} }}
+space: {{ order: 2 }}
+initial: {{ rho: 1 + 0.1*y, u: 0.5 + 0.1*sin(3*x), v: 0.1*y, p: 1 + 0.1*x }}
+boundaries:
+  xmin: {{ type: far-field, rho: 1, u: 0.5, v: 0, p: 1 }}
+  xmax: {{ {outlet} }}
+  ymin: {{ type: slip-wall }}
+  ymax: {{ {wall} }}
+time: {{ dt: 1e-3, steps: 20 }}
+output: {{ fields: none, checkpoint: none }}
+monitors:
+  - integral: {{ fields: [rho*x, rho_u*y, rho_v, {{ energy: rho_E*x }}] }}
+"
+    ));
+    let summary = case.run(&[]);
+    ["rho*x", "rho_u*y", "rho_v", "energy"].map(|name| summary["integral"][name].as_f64().unwrap()).to_vec()
+}
+
+/// Formulas of the state that have the value of a formula without it, and the inner state as the outer one.
+#[test]
+fn boundaries_of_the_state_do_what_their_values_do() {
+    const WARM: &str = "type: no-slip-wall, temperature: 1.1";
+    let plain = leaving("type: pressure-outlet, p: 0.9 + 0.1*t", WARM);
+    let same = leaving(
+        "type: pressure-outlet, p: \"min(0.9 + 0.1*t, 1 + p)\"",
+        "type: no-slip-wall, temperature: \"min(1.1, 2 + rho)\"",
+    );
+    assert_eq!(plain, same);
+    let open = leaving("type: outflow", WARM);
+    let inner = leaving("type: pressure-outlet, p: p", WARM);
+    for ((open, inner), plain) in open.iter().zip(&inner).zip(&plain) {
+        assert!((open - inner).abs() < 1e-14 && (open - plain).abs() > 1e-6, "{open} {inner} {plain}");
+    }
+    let given = leaving("type: dirichlet, rho: rho, u: u, v: v, p: 0.9 + 0.1*t", WARM);
+    let mixed =
+        leaving("type: dirichlet, rho: Density, u: rho_u/rho, v: v, p: \"min(0.9 + 0.1*t, 1 + p)\"", WARM);
+    for (given, mixed) in given.iter().zip(&mixed) {
+        assert!((given - mixed).abs() < 1e-14, "{given} {mixed}");
+    }
+}
+
+/// What a boundary cannot use is refused with a reason.
+#[test]
+fn boundaries_refuse_derivatives_and_states_of_other_models() {
+    let refused = |text: &str, from: &str, to: &str, reason: &str| {
+        let case = Case::new(&text.replace(from, to));
+        let outcome = case.dgsuite(&["check", "case.yaml"]);
+        assert!(outcome.code != 0 && outcome.stderr.contains(reason), "{to}: {}", outcome.stderr);
+    };
+    let outflow = "type: outflow";
+    refused(STREAM, outflow, "type: pressure-outlet, p: 1 - 0.1*u_x", "without derivatives of the state");
+    refused(STREAM, outflow, "type: pressure-outlet, p: 1 + q", "unknown");
+    // At the start u = 0.5.
+    refused(STREAM, outflow, "type: pressure-outlet, p: 1 - 4*u", "p = -1");
+    refused(STREAM, outflow, "type: dirichlet, rho: 1, u: u, v: v, p: p - 2", "p = -1");
+    let liquid = "the models euler and navier-stokes";
+    refused(CHANNEL, "velocity: [1, 0]", "velocity: [1 + p, 0]", liquid);
+    let wave = "\
+mesh: { generate: { shape: quad, cells: [2, 2] } }
+physics: { model: advection, velocity: [1, 0] }
+space: { order: 1 }
+initial: { u: 0 }
+boundaries:
+  xmin: { type: outflow }
+  xmax: { type: outflow }
+  ymin: { type: outflow }
+  ymax: { type: outflow }
+time: { steps: 1 }
+";
+    refused(wave, "xmin: { type: outflow }", "xmin: { type: dirichlet, u: u/2 }", liquid);
 }

@@ -5,6 +5,10 @@
 //! group. The numerical fluxes, integrated over the boundary, are the *tally*, with which conservation is
 //! checked.
 
+mod of_state;
+
+pub use of_state::{OfState, place_and_time};
+
 use crate::diffusive_boundary::DiffusiveBoundaryKernel;
 use dgsuite_physics::trace::{Parameters, TraceError, device_fn};
 use dgsuite_physics::{Boundary, Exact, Law, NumericalFlux, Real};

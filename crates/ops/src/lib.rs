@@ -196,7 +196,7 @@ pub mod split;
 mod step_bound;
 mod two_point;
 
-pub use boundary::{BoundaryBinding, BoundaryKernel, BoundaryOf};
+pub use boundary::{BoundaryBinding, BoundaryKernel, BoundaryOf, OfState, place_and_time};
 pub use diffusion::{DiffusionKernels, Diffusive, FaceMetric, VolumeMetric};
 pub use diffusive_boundary::{DiffusiveBoundaryKernel, DiffusiveBoundaryOf, WithDiffusion};
 pub use discretization::{Discretization, PartSummary};

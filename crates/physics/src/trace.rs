@@ -12,10 +12,12 @@
 //! # Ok::<(), dgsuite_physics::trace::TraceError>(())
 //! ```
 
+mod of_state;
 mod print;
 mod recording;
 mod symbol;
 
+pub use of_state::StateRecording;
 pub use print::{Arguments, PRELUDE, Parameters, ROOTS, TraceError, device_fn};
 pub use recording::Recording;
 pub use symbol::{Condition, Sym, input, record};

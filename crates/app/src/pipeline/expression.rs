@@ -14,6 +14,57 @@ use crate::post::history::Series;
 /// The coordinates and the time, in the order of the arguments of formulas.
 pub const COORDINATES: [&str; 4] = ["x", "y", "z", "t"];
 
+/// The names that formulas of a state of some law may use, in any number of dimensions. The plan parses such
+/// formulas, because it knows law and dimension.
+pub const STATE: &[&str] = &[
+    "rho",
+    "u",
+    "v",
+    "w",
+    "p",
+    "rho_u",
+    "rho_v",
+    "rho_w",
+    "rho_E",
+    "gamma",
+    "gas_constant",
+    "Density",
+    "Velocity_x",
+    "Velocity_y",
+    "Velocity_z",
+    "Pressure",
+    "Mach",
+    "Momentum_x",
+    "Momentum_y",
+    "Momentum_z",
+    "Energy",
+    "Temperature",
+    "SoundSpeed",
+    "Entropy",
+    "Vorticity",
+    "Vorticity_x",
+    "Vorticity_y",
+    "Vorticity_z",
+    "QCriterion",
+    "Divergence",
+    "Schlieren",
+    "rho_x",
+    "rho_y",
+    "rho_z",
+    "u_x",
+    "u_y",
+    "u_z",
+    "v_x",
+    "v_y",
+    "v_z",
+    "w_x",
+    "w_y",
+    "w_z",
+    "p_x",
+    "p_y",
+    "p_z",
+];
+
 /// The file's `constants`, in the order of the file, and its `tables`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Constants {

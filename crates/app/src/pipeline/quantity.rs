@@ -1,18 +1,18 @@
 //! Data of boundary conditions: numbers, or formulas in x, y, z and t.
 
-use super::expression::{COORDINATES, Constants, wrong_type};
+use super::expression::{COORDINATES, Constants, STATE, wrong_type};
 use super::keys::Kind;
 use super::node::{Node, Value};
 use super::problem::InputError;
 use super::section::{Section, list};
 use super::source::{Located, Place};
 
-/// A number, or a formula in `x, y, z, t`.
+/// A number, or a formula in `x, y, z, t` or in names of the state.
 #[derive(Clone, Debug)]
 pub enum Quantity {
     /// The same everywhere.
     Constant(Located<f64>),
-    /// A formula that depends on a coordinate or on the time.
+    /// A formula that depends on a coordinate, the time or the state.
     Formula(Located<String>),
 }
 
@@ -47,6 +47,10 @@ impl Quantity {
                     }
                     return Ok(Self::Constant(value));
                 }
+                // The plan knows which names the state has.
+                Err(_) if constants.formula(text, &names_of_state()).is_ok() => {
+                    return Ok(Self::Formula(located));
+                }
                 // A mistake in an expression is reported as one in a formula; a single word is not an
                 // expression.
                 Err(error) if text.contains(|c: char| !c.is_alphanumeric() && c != '_') => {
@@ -65,6 +69,11 @@ impl Quantity {
             Self::Formula(text) => (&text.key, &text.place),
         }
     }
+}
+
+/// The names of coordinates and of states.
+fn names_of_state() -> Vec<&'static str> {
+    COORDINATES.iter().chain(STATE).copied().collect()
 }
 
 impl Section<'_> {

@@ -1,12 +1,16 @@
 //! Matches the boundary conditions in the file with the boundaries of the mesh.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use dgsuite_mesh::{Across, Mesh};
+use dgsuite_ops::place_and_time;
+use dgsuite_physics::Exact;
 
 use super::curved_wall;
 use super::prescribed::{Numbers, resolve as numbers};
 use super::states::States;
+use super::variables::AtStart;
 use crate::pipeline::mistakes::{both, each};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Place;
@@ -15,6 +19,7 @@ use crate::systems::hyperbolic::BoundaryKind;
 
 /// Returns the condition on every boundary of the mesh, by name, and warnings about settings that are
 /// probably not intended. With `split` the straight faces of a mesh file have been split by refinement.
+/// `start` is the state at the start of the run, if it is known.
 ///
 /// # Errors
 /// Names that the mesh does not have, boundaries without a condition, conditions on periodic boundaries, data
@@ -23,6 +28,7 @@ pub fn resolve(
     specs: &[BoundarySpec],
     mesh: &Mesh,
     states: &States<'_>,
+    start: Option<&dyn Exact>,
     file: &Place,
     split: bool,
 ) -> Result<(BTreeMap<String, BoundaryKind>, Vec<String>), InputError> {
@@ -40,7 +46,7 @@ pub fn resolve(
             return Err(InputError::at(&spec.name.place, problem));
         }
         let points = if open.contains(name) { points_of(mesh, name) } else { Vec::new() };
-        let (kind, given) = condition(spec, mesh, states, &points)?;
+        let (kind, given) = condition(spec, mesh, states, start, &points)?;
         match (&spec.condition, given) {
             (Condition::NoSlipWall { .. }, Some(given)) => {
                 warnings.extend(given.leaves_its_place(mesh, name));
@@ -103,6 +109,7 @@ fn condition(
     spec: &BoundarySpec,
     mesh: &Mesh,
     states: &States<'_>,
+    start: Option<&dyn Exact>,
     points: &[[f64; 3]],
 ) -> Result<(BoundaryKind, Option<Numbers>), InputError> {
     let checked = |spec: &StateSpec| {
@@ -110,10 +117,23 @@ fn condition(
         states.admissible(state.as_ref(), spec, 0.0, points)?;
         Ok::<_, InputError>(state)
     };
+    // A state that may be given by formulas of the inner one.
+    let at_boundary = |spec: &StateSpec, kind: fn(Arc<dyn Exact>) -> BoundaryKind| {
+        let Some(formulas) = states.of_state(spec)? else { return checked(spec).map(kind) };
+        let n = formulas.n_outputs();
+        if let Some(state) = start {
+            let mut values = vec![Vec::new(); n];
+            let (variables, formulas) = (states.variables, &formulas);
+            AtStart { variables, formulas, state }.eval(0.0, points, &mut values);
+            states.possible(values, spec, points)?;
+        }
+        let place = place_and_time(&formulas, mesh.dim, n);
+        Ok(BoundaryKind::OfState { kind: Box::new(kind(Arc::new(place))), formulas: Arc::new(formulas) })
+    };
     let condition = &spec.condition;
     let kind = match condition {
-        Condition::Dirichlet(spec) => BoundaryKind::Prescribed(checked(spec)?),
-        Condition::FarField(spec) => BoundaryKind::FarField(checked(spec)?),
+        Condition::Dirichlet(spec) => at_boundary(spec, BoundaryKind::Prescribed)?,
+        Condition::FarField(spec) => at_boundary(spec, BoundaryKind::FarField)?,
         Condition::Outflow => BoundaryKind::Outflow,
         Condition::Open { backflow, exact } => {
             BoundaryKind::Open { backflow: *backflow, data: exact.as_ref().map(checked).transpose()? }
@@ -125,7 +145,7 @@ fn condition(
         | Condition::PressureOutlet { .. }
         | Condition::SubsonicInflow { .. }
         | Condition::NoSlipWall { .. } => {
-            let given = numbers(condition, states, points)?;
+            let given = numbers(condition, states, start, points)?;
             return Ok((given.kind(condition), Some(given)));
         }
     };

@@ -72,7 +72,10 @@ pub(super) fn running(file: &Pipeline) -> Result<Vec<RunningFormula>, InputError
             }
             Condition::Outflow | Condition::SlipWall | Condition::Symmetry => {}
         }
-        for text in texts {
+        // Formulas that use the state are evaluated with it; mistakes in them are reported where they are
+        // read.
+        for text in texts.into_iter().filter(|text| file.constants.formula(&text.value, &COORDINATES).is_ok())
+        {
             all.push(RunningFormula::new(Some(&spec.name.value), text, &file.constants)?);
         }
     }

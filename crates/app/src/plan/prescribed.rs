@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use dgsuite_mesh::{Across, Mesh, Side};
+use dgsuite_ops::place_and_time;
 use dgsuite_physics::formula::Formula;
-use dgsuite_physics::trace::Recording;
+use dgsuite_physics::trace::{Recording, StateRecording};
 use dgsuite_physics::{Exact, Given, Real};
 
 use super::states::States;
-use crate::pipeline::expression::COORDINATES;
+use super::variables::{At, AtStart};
 use crate::pipeline::mistakes::both;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::quantity::{Quantity, VectorQuantity};
@@ -21,10 +22,11 @@ use crate::systems::hyperbolic::BoundaryKind;
 /// surface of the body.
 const ACROSS: f64 = 0.05;
 
-/// A number, or a formula in `x, y, z, t`.
+/// A number, a formula in `x, y, z, t`, or one of the inner state and these.
 enum Term {
     Constant(f64),
     Formula(Box<Formula>),
+    OfState(Box<Formula>),
 }
 
 /// A velocity or a direction.
@@ -54,23 +56,29 @@ impl Term {
     fn new(quantity: &Quantity, states: &States<'_>) -> Result<Self, InputError> {
         Ok(match quantity {
             Quantity::Constant(x) => Self::Constant(x.value),
-            Quantity::Formula(text) => {
-                Self::Formula(Box::new(states.constants.located_formula(text, &COORDINATES)?))
-            }
+            Quantity::Formula(text) => match states.at_boundary(text)? {
+                (formula, false) => Self::Formula(Box::new(formula)),
+                (formula, true) => Self::OfState(Box::new(formula)),
+            },
         })
+    }
+
+    const fn uses_state(&self) -> bool {
+        matches!(self, Self::OfState(_))
     }
 
     const fn given(&self) -> Given {
         match self {
             Self::Constant(x) => Given::Constant(*x),
-            Self::Formula(_) => Given::Prescribed,
+            Self::Formula(_) | Self::OfState(_) => Given::Prescribed,
         }
     }
 
-    fn value<R: Real>(&self, t: R, x: &[R; 3]) -> R {
+    fn value<R: Real>(&self, at: &At<'_, R>) -> R {
         match self {
             Self::Constant(x) => R::lit(*x),
-            Self::Formula(formula) => formula.trace(&[x[0], x[1], x[2], t]),
+            Self::Formula(formula) => at.value(formula, false),
+            Self::OfState(formula) => at.value(formula, true),
         }
     }
 }
@@ -86,17 +94,24 @@ impl Vector {
         }
     }
 
-    fn value<R: Real>(&self, t: R, x: &[R; 3]) -> [R; 3] {
+    fn uses_state(&self) -> bool {
         match self {
-            Self::Components(terms) => std::array::from_fn(|d| terms[d].value(t, x)),
+            Self::Components(terms) | Self::Along(terms) => terms.iter().any(Term::uses_state),
+            Self::Rotation { omega, .. } => omega.uses_state(),
+        }
+    }
+
+    fn value<R: Real>(&self, at: &At<'_, R>) -> [R; 3] {
+        match self {
+            Self::Components(terms) => std::array::from_fn(|d| terms[d].value(at)),
             Self::Along(terms) => {
-                let a: [R; 3] = std::array::from_fn(|d| terms[d].value(t, x));
+                let a: [R; 3] = std::array::from_fn(|d| terms[d].value(at));
                 let length = (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]).sqrt();
                 a.map(|c| c / length)
             }
             Self::Rotation { omega, centre, axis } => {
-                let omega = omega.value(t, x);
-                let arm: [R; 3] = std::array::from_fn(|d| x[d] - R::lit(centre[d]));
+                let omega = omega.value(at);
+                let arm: [R; 3] = std::array::from_fn(|d| at.x[d] - R::lit(centre[d]));
                 std::array::from_fn(|d| {
                     let (i, j) = ((d + 1) % 3, (d + 2) % 3);
                     omega * (R::lit(axis[i]) * arm[j] - R::lit(axis[j]) * arm[i])
@@ -106,14 +121,16 @@ impl Vector {
     }
 }
 
-/// Resolves the numbers of a condition; `None` for a condition without numbers.
+/// Resolves the numbers of a condition; `None` for a condition without numbers. `start` is the state at the
+/// start of the run, if it is known.
 ///
 /// # Errors
 /// Formulas that do not parse, vectors that do not fit the mesh, numbers that are impossible for a gas at one
-/// of the `points`.
+/// of the `points`, for formulas of the state at the start.
 pub fn resolve(
     condition: &Condition,
     states: &States<'_>,
+    start: Option<&dyn Exact>,
     points: &[[f64; 3]],
 ) -> Result<Numbers, InputError> {
     let dim = states.variables.dim();
@@ -145,7 +162,12 @@ pub fn resolve(
         }
         Condition::CurvedSlipWall { normal: Some(given), .. } => {
             written.extend((1..=dim).map(|k| (k, "normal", &*given.key.key, &given.key.place)));
-            numbers.vector = Some(Vector::Along(components(given, states)?));
+            let along = Vector::Along(components(given, states)?);
+            if along.uses_state() {
+                let shown = given.key.with("a formula of the state");
+                return Err(InputError::range(&shown, "formulas of x, y, z and t: the wall does not move"));
+            }
+            numbers.vector = Some(along);
         }
         Condition::NoSlipWall { temperature, motion } => {
             if let Some(t) = temperature {
@@ -168,7 +190,13 @@ pub fn resolve(
         _ => {}
     }
     let mut values = vec![Vec::new(); numbers.len()];
-    numbers.recorded().eval_batch(0.0, points, &mut values);
+    match (start, numbers.of_state()) {
+        (Some(state), Some(formulas)) => {
+            let (variables, formulas) = (states.variables, &formulas);
+            AtStart { variables, formulas, state }.eval(0.0, points, &mut values);
+        }
+        _ => numbers.recorded().eval_batch(0.0, points, &mut values),
+    }
     for (k, variable, key, place) in written {
         let positive = gas && (k == 0 || k == dim + 1);
         // Places are counted with one before the vector.
@@ -238,21 +266,29 @@ impl Numbers {
         usize::from(self.gas)
     }
 
-    /// Records all numbers as functions of time and place, in the order of the condition's data; 0 for
-    /// numbers that are not given.
+    /// All numbers, in the order of the condition's data; 0 for numbers that are not given.
+    fn values<R: Real>(&self, at: &At<'_, R>) -> Vec<R> {
+        let vector = self.vector.as_ref().map(|v| v.value(at));
+        let scalar = |term: &Option<Term>| term.as_ref().map_or_else(|| R::lit(0.0), |s| s.value(at));
+        let mut out = Vec::new();
+        if self.gas {
+            out.push(scalar(&self.first));
+        }
+        out.extend((0..self.dim).map(|d| vector.map_or_else(|| R::lit(0.0), |v| v[d])));
+        out.push(scalar(&self.last));
+        out
+    }
+
+    /// Records all numbers as functions of time and place; 1 for those that use the state.
     fn recorded(&self) -> Recording {
-        Recording::new(|t, x| {
-            let vector = self.vector.as_ref().map(|v| v.value(t, &x));
-            let scalar =
-                |term: &Option<Term>| term.as_ref().map_or_else(|| Real::lit(0.0), |s| s.value(t, &x));
-            let mut out = Vec::new();
-            if self.gas {
-                out.push(scalar(&self.first));
-            }
-            out.extend((0..self.dim).map(|d| vector.map_or_else(|| Real::lit(0.0), |v| v[d])));
-            out.push(scalar(&self.last));
-            out
-        })
+        Recording::new(|t, x| self.values(&At { t, x: &x, w: &[] }))
+    }
+
+    /// Records all numbers as functions of the inner state, time and place; `None` if none uses the state.
+    fn of_state(&self) -> Option<StateRecording> {
+        let terms = [&self.first, &self.last].into_iter().flatten().any(Term::uses_state);
+        let uses = terms || self.vector.as_ref().is_some_and(Vector::uses_state);
+        uses.then(|| StateRecording::new(self.dim + 2, |w, t, x| self.values(&At { t, x, w })))
     }
 
     /// Returns the boundary condition with these numbers.
@@ -262,8 +298,12 @@ impl Numbers {
         let vector = self.vector.as_ref().and_then(Vector::given);
         let all = [first, last].into_iter().chain(vector.into_iter().flatten().map(Some));
         let data = all.flatten().any(|number| number == Given::Prescribed);
-        let data = data.then(|| Arc::new(self.recorded()) as Arc<dyn Exact>);
-        match (condition, first, last) {
+        let formulas = self.of_state().map(Arc::new);
+        let data = data.then(|| match &formulas {
+            Some(formulas) => Arc::new(place_and_time(formulas, self.dim, self.len())) as Arc<dyn Exact>,
+            None => Arc::new(self.recorded()),
+        });
+        let kind = match (condition, first, last) {
             (Condition::PressureOutlet { .. }, _, Some(p)) => BoundaryKind::PressureOutlet { p, data },
             (Condition::SubsonicInflow { .. }, Some(total_pressure), Some(total_temperature)) => {
                 BoundaryKind::SubsonicInflow { total_pressure, total_temperature, direction: vector, data }
@@ -272,7 +312,16 @@ impl Numbers {
                 BoundaryKind::CurvedSlipWall { normals: Arc::new(self.recorded()) }
             }
             _ => BoundaryKind::NoSlipWall { velocity: vector, temperature: last, data },
+        };
+        match formulas {
+            Some(formulas) => BoundaryKind::OfState { kind: Box::new(kind), formulas },
+            None => kind,
         }
+    }
+
+    /// Whether the vector is known without a state.
+    fn has_known_vector(&self) -> bool {
+        self.vector.as_ref().is_some_and(|vector| !vector.uses_state())
     }
 
     /// Returns whether the given direction of an inflow points out of the domain on every face of the
@@ -289,7 +338,7 @@ impl Numbers {
             // The normal points away from the centre of the element.
             along(&|d| values[self.vector_at() + d][i]) * along(&|d| points[i][d] - inside[d]) > 0.0
         };
-        self.vector.is_some() && !sides.is_empty() && sides.iter().enumerate().all(leads_out)
+        self.has_known_vector() && !sides.is_empty() && sides.iter().enumerate().all(leads_out)
     }
 
     /// Returns the largest angle between the given normals of a curved wall and those of the faces of the
@@ -314,7 +363,9 @@ impl Numbers {
     /// Warns if a wall moves across itself, which a fixed mesh cannot follow. Checks the midpoint of each
     /// face of the boundary `name` at the times 0 and 1.
     pub fn leaves_its_place(&self, mesh: &Mesh, name: &str) -> Option<String> {
-        self.vector.as_ref()?;
+        if !self.has_known_vector() {
+            return None;
+        }
         let sides = sides_of(mesh, name);
         let points: Vec<[f64; 3]> = sides.iter().map(|&side| mesh.side_centroid(side)).collect();
         let mut values = vec![Vec::new(); self.len()];

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use dgsuite_physics::exact::{Context, ExactError, by_name};
 use dgsuite_physics::formula::Formula;
+use dgsuite_physics::trace::StateRecording;
 use dgsuite_physics::{Exact, Source};
 
 use super::variables::Variables;
@@ -68,12 +69,70 @@ impl States<'_> {
         })
     }
 
+    /// Records a state at a boundary with formulas of the inner state; `None` if no formula uses it.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`] and [`Self::at_boundary`].
+    pub fn of_state(&self, spec: &StateSpec) -> Result<Option<StateRecording>, InputError> {
+        let StateSpec::Formulas { formulas, place, path } = spec else { return Ok(None) };
+        let plain = |f: &FormulaSpec| self.constants.formula(&f.text.value, &COORDINATES).is_ok();
+        if formulas.iter().all(plain) {
+            return Ok(None);
+        }
+        let parsed = self.parsed(formulas, place, path, |text| self.at_boundary(text))?;
+        Ok(Some(self.variables.of_state(&parsed)))
+    }
+
+    /// Parses a formula of a boundary condition: of `x, y, z, t`, or of the inner state and these, with
+    /// `true`.
+    ///
+    /// # Errors
+    /// A mistake in the text, derivatives of the state, the state of a law that is not one of a gas.
+    pub fn at_boundary(&self, text: &Located<String>) -> Result<(Formula, bool), InputError> {
+        // A constant with the name of a variable keeps its meaning.
+        let plain = self.constants.located_formula(text, &COORDINATES);
+        if let Ok(formula) = plain {
+            return Ok((formula, false));
+        }
+        let gas = self.variables.law().gas().is_some();
+        let arguments: Vec<&str> = self.variables.primitive.iter().copied().chain(COORDINATES).collect();
+        let of_state = Vocabulary::with_arguments(self.variables, self.constants, &arguments);
+        match of_state.formula(text) {
+            Ok(formula) if gas => Ok((formula, true)),
+            Ok(_) => Err(InputError::range(
+                text,
+                "a formula of x, y, z and t; the models euler and navier-stokes also take one of the state",
+            )),
+            Err(_) if Vocabulary::new(self.variables, self.constants).parse(&text.value).is_ok() => {
+                Err(InputError::range(
+                    text,
+                    "a formula of the state and x, y, z, t, without derivatives of the state",
+                ))
+            }
+            Err(error) if gas => Err(error),
+            Err(_) => plain.map(|formula| (formula, false)),
+        }
+    }
+
     fn formulas(
         &self,
         given: &[FormulaSpec],
         place: &Place,
         path: &str,
     ) -> Result<Arc<dyn Exact>, InputError> {
+        let plain = |text: &Located<String>| Ok((self.constants.located_formula(text, &COORDINATES)?, false));
+        let formulas = self.parsed(given, place, path, plain)?;
+        Ok(self.variables.from_formulas(formulas.into_iter().map(|(formula, _)| formula).collect()))
+    }
+
+    /// Parses a formula for each primitive variable, in their order.
+    fn parsed(
+        &self,
+        given: &[FormulaSpec],
+        place: &Place,
+        path: &str,
+        parse: impl Fn(&Located<String>) -> Result<(Formula, bool), InputError>,
+    ) -> Result<Vec<(Formula, bool)>, InputError> {
         let primitive = &self.variables.primitive;
         let has_gas = self.variables.law().gas().is_some();
         if let Some(strange) = given.iter().find(|f| !primitive.contains(&f.variable.value.as_str())) {
@@ -83,22 +142,20 @@ impl States<'_> {
                 Problem::UnknownKey { key: strange.variable.value.clone(), section: path.to_owned(), known },
             ));
         }
-        let formulas =
-            each(primitive.iter().map(
-                |variable| match given.iter().find(|f| f.variable.value == *variable) {
-                    Some(f) => self.constants.located_formula(&f.text, &COORDINATES),
-                    // The pressure follows from the velocity, but errors are those of a given solution.
-                    None if *variable == "p" && !has_gas && !path.ends_with(".exact") => zero(path),
-                    None => Err(InputError::at(
-                        place,
-                        Problem::MissingKey {
-                            key: format!("{path}.{variable}"),
-                            expected: format!("a formula for each of {}", primitive.join(", ")),
-                        },
-                    )),
+        each(primitive.iter().map(|variable| match given.iter().find(|f| f.variable.value == *variable) {
+            Some(f) => parse(&f.text),
+            // The pressure follows from the velocity, but errors are those of a given solution.
+            None if *variable == "p" && !has_gas && !path.ends_with(".exact") => {
+                zero(path).map(|formula| (formula, false))
+            }
+            None => Err(InputError::at(
+                place,
+                Problem::MissingKey {
+                    key: format!("{path}.{variable}"),
+                    expected: format!("a formula for each of {}", primitive.join(", ")),
                 },
-            ))?;
-        Ok(self.variables.from_formulas(formulas))
+            )),
+        }))
     }
 
     /// Divides the formulas of a source term into those of place and time, and those of the state and place.
@@ -216,6 +273,19 @@ impl States<'_> {
     ) -> Result<(), InputError> {
         let mut values = vec![Vec::new(); state.n_fields()];
         state.eval(t, points, &mut values);
+        self.possible(values, spec, points)
+    }
+
+    /// Rejects conserved `values[variable][point]` that are impossible for a gas.
+    ///
+    /// # Errors
+    /// As [`Self::admissible`].
+    pub(super) fn possible(
+        &self,
+        mut values: Vec<Vec<f64>>,
+        spec: &StateSpec,
+        points: &[[f64; 3]],
+    ) -> Result<(), InputError> {
         self.variables.to_primitive(&mut values);
         for (k, &variable) in self.variables.primitive.iter().enumerate() {
             let must_be_positive = self.variables.positive().contains(&variable);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use dgsuite_physics::formula::{FieldsError, Formula, FormulaExact, Names};
 use dgsuite_physics::source::FormulaSource;
-use dgsuite_physics::{Advection, Euler, Exact, Incompressible, Law as Formulas, Source};
+use dgsuite_physics::trace::{StateRecording, Sym};
+use dgsuite_physics::{Advection, Euler, Exact, Incompressible, Law as Formulas, Real, Source};
 
 use crate::systems::hyperbolic::Law;
 use crate::systems::incompressible;
@@ -93,6 +94,22 @@ impl Variables {
         }
     }
 
+    /// Records the conserved state of a gas with a formula for each primitive variable, in their order, of
+    /// the primitive variables of another state, `x, y, z, t` (where the flag is set) or of `x, y, z, t`.
+    ///
+    /// # Panics
+    /// If there are more or fewer formulas than variables.
+    pub fn of_state(&self, formulas: &[(Formula, bool)]) -> StateRecording {
+        StateRecording::new(self.primitive.len(), |w, t, x| {
+            let at = At { t, x, w };
+            let values: Vec<Sym> = formulas.iter().map(|(f, of_state)| at.value(f, *of_state)).collect();
+            match self.dim {
+                2 => conserved::<2, 4>(&gas(&self.law), &values),
+                _ => conserved::<3, 5>(&gas(&self.law), &values),
+            }
+        })
+    }
+
     /// Returns a source term from formulas in `x, y, z, t` for conserved variables.
     ///
     /// # Errors
@@ -126,6 +143,52 @@ impl Variables {
     }
 }
 
+/// Time, place and the primitive variables of a state there; without any if the state is not known.
+#[derive(Clone, Copy)]
+pub(super) struct At<'a, R> {
+    pub(super) t: R,
+    pub(super) x: &'a [R; 3],
+    pub(super) w: &'a [R],
+}
+
+impl<R: Real> At<'_, R> {
+    /// Returns the value of a formula of `x, y, z, t` or, with `of_state`, of the state and these; 1 if it
+    /// needs a state that is not known.
+    pub(super) fn value(&self, formula: &Formula, of_state: bool) -> R {
+        let [x, y, z] = *self.x;
+        let place = [x, y, z, self.t];
+        match (of_state, self.w) {
+            (false, _) => formula.trace(&place),
+            (true, []) => R::lit(1.0),
+            (true, w) => formula.trace(&w.iter().copied().chain(place).collect::<Vec<R>>()),
+        }
+    }
+}
+
+/// Data of a condition by formulas of the state, at the state of another solution.
+pub(super) struct AtStart<'a> {
+    pub(super) variables: &'a Variables,
+    pub(super) formulas: &'a StateRecording,
+    pub(super) state: &'a dyn Exact,
+}
+
+impl AtStart<'_> {
+    /// Computes the data `out[entry][point]` at points at time `t`.
+    pub(super) fn eval(&self, t: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
+        let n = x.len();
+        let mut columns = vec![Vec::new(); self.state.n_fields()];
+        self.state.eval(t, x, &mut columns);
+        self.variables.to_primitive(&mut columns);
+        columns.extend((0..3).map(|d| x.iter().map(|x| x[d]).collect()));
+        columns.push(vec![t; n]);
+        let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        out.iter_mut().for_each(|column| column.resize(n, 0.0));
+        self.formulas.eval_batch(n, &slices, |k, i, values| {
+            out[k][i..i + values.len()].copy_from_slice(values);
+        });
+    }
+}
+
 /// Returns the gas of a law; the callers exclude laws that have none.
 fn gas(law: &Law) -> Euler {
     law.gas().unwrap_or(Euler { gamma: 1.4 })
@@ -152,6 +215,16 @@ fn state<L: Formulas<D, N>, const D: usize, const N: usize>(
         Ok(formulas) => Arc::new(FormulaExact::<L, D, N>::new(law, formulas)),
         Err(_) => panic!("{count} formulas for {N} variables"),
     }
+}
+
+/// Returns the conserved unknowns of a gas.
+#[track_caller]
+fn conserved<const D: usize, const N: usize>(gas: &Euler, w: &[Sym]) -> Vec<Sym>
+where
+    Euler: Formulas<D, N>,
+{
+    assert_eq!(w.len(), N, "formulas for {N} variables");
+    gas.to_conserved(&std::array::from_fn(|k| w[k])).to_vec()
 }
 
 fn to_primitive<L: Formulas<D, N>, const D: usize, const N: usize>(law: &L, values: &mut [Vec<f64>]) {

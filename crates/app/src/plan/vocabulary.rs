@@ -221,6 +221,17 @@ mod tests {
     }
 
     #[test]
+    fn the_file_knows_the_names_of_all_states() {
+        for dim in [2, 3] {
+            let variables = Variables::of(&gas(), dim);
+            let vocabulary = Vocabulary::new(&variables, &Constants::default());
+            for name in variables.with_gradients().into_iter().chain(vocabulary.derived()) {
+                assert!(crate::pipeline::expression::STATE.contains(&name), "{name} is not in STATE");
+            }
+        }
+    }
+
+    #[test]
     fn a_constant_of_the_file_hides_a_derived_quantity_but_not_inside_of_others() {
         let variables = Variables::of(&gas(), 2);
         let constants = Constants::default().and("gamma", 9.0).and("Mach", 0.5);

@@ -12,8 +12,8 @@ use dgsuite_gpu::cuda::Cuda;
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
     BoundKernels, BoundaryBinding, BoundaryKernel, BoundaryOf, BoundsOf, DiffusionKernels, Diffusive,
-    DiffusiveBoundaryOf, Discretization, Equation, OpsError, PackScalar, PointKernels, Pointwise, Ranks,
-    Reacting, ReactingByFormulas, ReactionKernels, Scheme, WithDiffusion,
+    DiffusiveBoundaryOf, Discretization, Equation, OfState, OpsError, PackScalar, PointKernels, Pointwise,
+    Ranks, Reacting, ReactingByFormulas, ReactionKernels, Scheme, WithDiffusion,
 };
 use dgsuite_physics::exact::Context;
 use dgsuite_physics::reaction::{BodyForce, FormulaReaction, Sponge};
@@ -328,7 +328,7 @@ fn gas_boundary<T, F, const D: usize, const N: usize>(
     kind: &BoundaryKind,
 ) -> Option<Box<dyn BoundaryKernel<T>>>
 where
-    T: Real,
+    T: PackScalar + Real,
     Euler: Formulas<D, N>,
     F: NumericalFlux<Euler, D, N>,
     FarField: Boundary<Euler, D, N>,
@@ -347,6 +347,10 @@ where
         }
         BoundaryKind::SubsonicInflow { .. } => {
             inflow(kind, gas_constant).map(|condition| of::<T, _, _, _, D, N>(law, flux, condition))
+        }
+        BoundaryKind::OfState { kind, formulas } => {
+            let condition = gas_boundary::<T, _, D, N>(law, gas_constant, flux, kind)?;
+            Some(Box::new(OfState::<T, _, D, N> { law, formulas: Arc::clone(formulas), condition }))
         }
         other => open_boundary::<T, _, _, D, N>(law, flux, other),
     }
@@ -369,7 +373,7 @@ fn viscous_boundary<T, F, const D: usize, const N: usize>(
     kind: &BoundaryKind,
 ) -> Option<Box<dyn BoundaryKernel<T>>>
 where
-    T: Real,
+    T: PackScalar + Real,
     Euler: Formulas<D, N>,
     NavierStokes: Diffusion<D, N>,
     F: NumericalFlux<Euler, D, N>,
@@ -391,6 +395,11 @@ where
         }};
     }
     match *kind {
+        BoundaryKind::OfState { ref kind, ref formulas } => {
+            let condition = viscous_boundary::<T, _, D, N>(viscous, flux, kind)?;
+            let (law, formulas) = (viscous.gas, Arc::clone(formulas));
+            Some(Box::new(OfState::<T, _, D, N> { law, formulas, condition }))
+        }
         BoundaryKind::Open { .. } | BoundaryKind::CurvedSlipWall { .. } => None,
         BoundaryKind::Prescribed(_) => both!(Prescribed),
         BoundaryKind::Outflow => both!(Outflow),

@@ -16,6 +16,7 @@ use dgsuite_ops::{Form, Limiting, Ranks, Scheme as Space, StepMeasure, basis_siz
 use dgsuite_physics::exact::Model;
 use dgsuite_physics::formula::Formula;
 use dgsuite_physics::navier_stokes::Viscosity;
+use dgsuite_physics::trace::StateRecording;
 use dgsuite_physics::{Coefficients, Euler, Exact, Given, NavierStokes, Source};
 use dgsuite_timeint::Scheme;
 
@@ -214,13 +215,21 @@ pub enum BoundaryKind {
         /// velocity and an unused one.
         data: Option<Arc<dyn Exact>>,
     },
+    /// Another condition, the data of which are formulas of the inner state.
+    OfState {
+        /// The condition. Its data are [`place_and_time`](dgsuite_ops::place_and_time).
+        kind: Box<Self>,
+        /// The data of the condition as functions of the primitive unknowns, place and time.
+        formulas: Arc<StateRecording>,
+    },
 }
 
 impl BoundaryKind {
     /// The name of the condition in the pipeline file.
     #[must_use]
-    pub const fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
+            Self::OfState { kind, .. } => kind.name(),
             Self::Prescribed(_) => "dirichlet",
             Self::Outflow | Self::Open { .. } => "outflow",
             Self::SlipWall => "slip-wall",
@@ -244,6 +253,7 @@ impl BoundaryKind {
             | Self::PressureOutlet { data, .. }
             | Self::SubsonicInflow { data, .. }
             | Self::NoSlipWall { data, .. } => data.clone(),
+            Self::OfState { kind, .. } => kind.data(),
             Self::Outflow | Self::SlipWall | Self::Symmetry => None,
         }
     }

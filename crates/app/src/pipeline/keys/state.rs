@@ -9,6 +9,9 @@ use super::{
 };
 
 const COMPONENTS: super::Kind = List("one number or formula for each direction", &[Formula(SPACE_TIME)]);
+
+/// The names in formulas of conditions that a gas has, too.
+const STATE_TOO: &str = "x, y, z, t and, for a gas, the state inside";
 const POSITIVE: super::Kind = Number(Above(0.0));
 
 /// The conditions that prescribe a state.
@@ -144,7 +147,7 @@ pub(super) const KEYS: &[Key] = &[
     .with(STATES),
     key(
         "boundaries.<name>.exact.<variable>",
-        &[Formula(SPACE_TIME)],
+        &[Formula(STATE_TOO)],
         Required,
         "The formula of a primitive variable, or with `name` a parameter of that solution.",
     )
@@ -152,7 +155,7 @@ pub(super) const KEYS: &[Key] = &[
     .with(STATES),
     key(
         "boundaries.<name>.<variable>",
-        &[Formula(SPACE_TIME)],
+        &[Formula(STATE_TOO)],
         Required,
         "The prescribed primitive variable (`rho`, `u`, `v`, `w`, `p`), or beside `exact` a parameter of \
          that solution.",
@@ -213,7 +216,7 @@ pub(super) const KEYS: &[Key] = &[
     .with(WALL),
     key(
         "boundaries.<name>.temperature",
-        &[POSITIVE, Formula(SPACE_TIME)],
+        &[POSITIVE, Formula(STATE_TOO)],
         Says("none: the wall is adiabatic"),
         "The temperature of an isothermal wall.",
     )
@@ -295,7 +298,7 @@ pub(super) const KEYS: &[Key] = &[
     .with(CURVED),
     key(
         "boundaries.<name>.{total_pressure,total_temperature}",
-        &[POSITIVE, Formula(SPACE_TIME)],
+        &[POSITIVE, Formula(STATE_TOO)],
         Required,
         "The value that the gas would have if it were brought to rest without losses.",
     )
@@ -317,7 +320,7 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(GAS)
     .with(INFLOW),
-    key("boundaries.<name>.p", &[POSITIVE, Formula(SPACE_TIME)], Required, "The pressure outside.")
+    key("boundaries.<name>.p", &[POSITIVE, Formula(STATE_TOO)], Required, "The pressure outside.")
         .of(GAS)
         .with(&["pressure-outlet"]),
     key("boundaries.<name>.p", &[Formula(SPACE_TIME)], Required, "The pressure on the boundary.")

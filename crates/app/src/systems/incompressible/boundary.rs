@@ -41,6 +41,7 @@ impl Role {
                 Some(Self::Open)
             }
             BoundaryKind::FarField(_)
+            | BoundaryKind::OfState { .. }
             | BoundaryKind::SubsonicInflow { .. }
             | BoundaryKind::CurvedSlipWall { .. } => None,
         }
