@@ -1,8 +1,12 @@
-//! Tests the dependencies among crates against the floor plan of ARCHITECTURE.md, and the oldest Rust.
+//! Tests the dependencies among crates against the floor plan of ARCHITECTURE.md, the rooms of `ops`, and the
+//! oldest Rust.
 //!
-//! Both are read from `cargo metadata`, so that the tests check what cargo builds.
+//! Dependencies are read from `cargo metadata`, so that the tests check what cargo builds; rooms from
+//! sources.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -200,4 +204,93 @@ fn no_dependency_asks_for_a_newer_rust() {
     assert!(asked.len() > 20, "too few dependencies were found for a meaningful test: {asked:?}");
     asked.retain(|_, version| *version > oldest);
     assert!(asked.is_empty(), "dependencies newer than rust-version {oldest:?}: {asked:?}");
+}
+
+/// The Rust files below a folder with their text, without comments.
+fn code_below(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry of a folder").path();
+        if path.is_dir() {
+            found.extend(code_below(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).expect("a source file");
+            let code = text.lines().map(|line| line.split("//").next().unwrap_or(line));
+            found.push((path, code.collect::<Vec<_>>().join("\n")));
+        }
+    }
+    found
+}
+
+/// Which rooms of a house use which: a room is a module of `face`, its file and the folder of its name.
+///
+/// The code names all of a crate from its root: `crate::room::…`, or `crate::Name` of what `face` hands on.
+fn rooms_used(face: &Path, path_of_face: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let text = fs::read_to_string(face).expect("the file that lists the rooms");
+    let house = if face.ends_with("lib.rs") { face.with_file_name("") } else { face.with_extension("") };
+    let rooms: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'))
+        .collect();
+    assert!(rooms.len() > 5, "too few rooms were found for a meaningful test: {rooms:?}");
+    let mut room_of: BTreeMap<&str, &str> = rooms.iter().map(|room| (*room, *room)).collect();
+    for line in text.split("pub use ").skip(1) {
+        let (path, names) =
+            line.split_once(';').map_or(line, |found| found.0).rsplit_once("::").expect("a path");
+        let room = path.split("::").next().unwrap_or(path);
+        let names = names.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|name| !name.is_empty());
+        room_of.extend(names.map(|name| (name, room)));
+    }
+    let mut used: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (path, code) in code_below(&house) {
+        let own = path.strip_prefix(&house).expect("a file of the house").with_extension("");
+        let own = own.iter().next().and_then(|room| room.to_str()).expect("a room");
+        if own == "lib" {
+            continue;
+        }
+        let several = code.contains("super::super") || code.contains(&format!("{path_of_face}{{"));
+        assert!(!several, "{}: name each module by its path from the root", path.display());
+        for rest in code.split(path_of_face).skip(1) {
+            let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            if let Some(room) = room_of.get(&rest[..end]).filter(|room| **room != own) {
+                used.entry(own.to_owned()).or_default().insert((*room).to_owned());
+            }
+        }
+    }
+    used
+}
+
+/// Rooms can be put in an order in which each uses only those before it.
+#[test]
+fn rooms_of_ops_do_not_use_each_other_in_circles() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/ops/src");
+    for (face, path) in [("lib.rs", "crate::"), ("cuda.rs", "crate::cuda::")] {
+        let mut used = rooms_used(&source.join(face), path);
+        assert!(used.values().map(BTreeSet::len).sum::<usize>() > 10, "too few uses were found: {used:?}");
+        loop {
+            let open: BTreeSet<String> = used.keys().cloned().collect();
+            used.retain(|_, below| {
+                below.retain(|room| open.contains(room));
+                !below.is_empty()
+            });
+            if used.len() == open.len() {
+                break;
+            }
+        }
+        assert!(used.is_empty(), "rooms of {face} use each other in a circle: {used:?}");
+    }
+}
+
+#[test]
+fn no_folder_of_ops_is_a_heap() {
+    const MOST: usize = 25;
+    let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/ops/src")];
+    while let Some(folder) = open.pop() {
+        let entries =
+            fs::read_dir(&folder).expect("a folder of sources").map(|e| e.expect("an entry").path());
+        let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) = entries.partition(|path| path.is_dir());
+        let n = files.len();
+        assert!(n <= MOST, "{} has {n} files, more than {MOST}: make a room", folder.display());
+        open.extend(folders);
+    }
 }

@@ -23,25 +23,25 @@ import time
 FAULTS = {
     # limiter
     "a filtered element loses the change of its mean": (
-        "crates/ops/src/limiter/element.rs",
+        "crates/ops/src/rhs/limiter/element.rs",
         "self.modes[k] += lost / nu[0];",
         "self.modes[k] += 0.5 * lost / nu[0];",
         "dgsuite-ops", ["--test", "laws", "limiter::a_limiter_keeps"],
     ),
     "pressure is not kept positive": (
-        "crates/ops/src/limiter/element.rs",
+        "crates/ops/src/rhs/limiter/element.rs",
         "if second < 1.0 {",
         "if second < 0.0 {",
         "dgsuite-ops", ["--test", "laws", "limiter::density_and"],
     ),
     "the gate is ten times as sharp": (
-        "crates/ops/src/limiter/tables.rs",
+        "crates/ops/src/rhs/limiter/tables.rs",
         "0.5 * 10.0_f64.powf(-1.8",
         "0.5 * 10.0_f64.powf(-5.4",
         "dgsuite-ops", ["--test", "laws", "limiter::a_gated"],
     ),
     "the filter does not bound the density": (
-        "crates/ops/src/limiter/element.rs",
+        "crates/ops/src/rhs/limiter/element.rs",
         "(!density || (bounds.low..=bounds.high).contains(&rho))",
         "(!density || rho > 0.0)",
         "dgsuite-ops", ["--test", "laws", "limiter::the_filter"],
@@ -186,38 +186,38 @@ FAULTS = {
     ),
     # ops
     "boundaries lift half of their jumps": (
-        "crates/ops/src/published.rs",
+        "crates/ops/src/rhs/published.rs",
         "*jump = *face - *minus;",
         "*jump = T::from_f64(0.5) * (*face - *minus);",
         "dgsuite-ops", ["--test", "laws", "diffusion::"],
     ),
     "diffusive fluxes have the wrong sign in the tally": (
-        "crates/ops/src/published.rs",
+        "crates/ops/src/rhs/published.rs",
         "self.tally[k] += w * flux[k].to_f64();",
         "self.tally[k] -= w * flux[k].to_f64();",
         "dgsuite-ops", ["--test", "laws", "diffusion::"],
     ),
     # ranks
     "a cut face's trace is not sent": (
-        "crates/ops/src/halo.rs",
+        "crates/ops/src/rhs/halo.rs",
         "for (send, end) in border.sends.iter().zip(ends) {",
         "for (send, end) in border.sends.iter().zip(ends).skip(1) {",
         "dgsuite-ops", ["--test", "laws", "ranks::inviscid"],
     ),
     "the message of one neighbour is skipped": (
-        "crates/ops/src/halo.rs",
+        "crates/ops/src/rhs/halo.rs",
         "exterior[border.exterior.clone()].copy_from_slice(",
         "if i > 0 { continue }\n            exterior[border.exterior.clone()].copy_from_slice(",
         "dgsuite-ops", ["--test", "laws", "ranks::inviscid"],
     ),
     "the traces of a cut face are read one face too late": (
-        "crates/ops/src/connect.rs",
+        "crates/ops/src/space/connect.rs",
         "fixes[group as usize].push(fix(&groups[group as usize], slot, cut.own.face, exterior_len));",
         "fixes[group as usize].push(fix(&groups[group as usize], slot, cut.own.face, border.exterior.start));",
         "dgsuite-ops", ["--test", "laws", "ranks::inviscid"],
     ),
     "traces are sent in the order of the sender's face": (
-        "crates/ops/src/connect.rs",
+        "crates/ops/src/space/connect.rs",
         "code: cut.own.face * ORIENTATIONS as u8 + cut.orientation,",
         "code: cut.own.face * ORIENTATIONS as u8,",
         "dgsuite-ops", ["--test", "laws", "ranks::inviscid"],
@@ -229,13 +229,13 @@ FAULTS = {
         "dgsuite-ops", ["--test", "laws", "ranks::inviscid"],
     ),
     "published fluxes of cut faces do not arrive": (
-        "crates/ops/src/published.rs",
+        "crates/ops/src/rhs/published.rs",
         "halo.finish(&mut published.exterior);",
         "halo.finish(&mut published.exterior.clone());",
         "dgsuite-ops", ["--test", "laws", "ranks::viscous"],
     ),
     "a limiter takes the bounds of the first cut face for all": (
-        "crates/ops/src/halo.rs",
+        "crates/ops/src/rhs/halo.rs",
         "&self.numbers[face * self.width..(face + 1) * self.width]",
         "&self.numbers[..self.width.max(face.min(0))]",
         "dgsuite-ops", ["--test", "laws", "ranks::limiters"],

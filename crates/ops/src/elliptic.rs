@@ -96,7 +96,7 @@ pub(crate) use reaction::check_factor;
 pub use transfer::PTransfer;
 
 use crate::error::OpsError;
-use crate::simd::{PackScalar, checked};
+use crate::lanes::simd::{PackScalar, checked};
 use apply::Scratch;
 use coefficient::Coefficient;
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
@@ -224,7 +224,7 @@ impl<T: PackScalar> Sipdg<T> {
         let kappa = Coefficient::new("kappa", &mesh, order, kappa, &host)?;
         let lambda = Coefficient::new("lambda", &mesh, order, lambda, &host)?;
         let (options, boundaries) = (*options, boundaries.to_vec());
-        let packings = crate::packing::Packings::default();
+        let packings = crate::space::packing::Packings::default();
         let problem = Problem { mesh, host, options, kappa, lambda, boundaries, condition, packings };
         Self::of_problem(Arc::new(problem), order, None)
     }
@@ -336,7 +336,7 @@ impl<T: PackScalar> Sipdg<T> {
     /// Number of unknowns.
     #[must_use]
     pub fn dofs(&self) -> usize {
-        let of_group = |g: &crate::group::Group<T>| g.real_slots().count() * g.state.rows;
+        let of_group = |g: &crate::space::group::Group<T>| g.real_slots().count() * g.state.rows;
         self.space.groups.iter().map(of_group).sum()
     }
 

@@ -118,19 +118,20 @@
 //!
 //! # A tour of the modules
 //!
+//! Each module is a room: it uses those above it in this table, and no other.
+//!
 //! | modules | compute |
 //! |---|---|
-//! | `scheme`, `group`, `geometry`, `connect`, `packing` | set-up: reference elements and metric rules by shape; elements in blocks; `J`, `J∇r_d`, normals; the neighbour across each face; the elements of each block |
-//! | `discretization` | the sequence of stages: source, traces, boundaries, exchange between shapes, residual |
-//! | `residual`, `chain`, `panel`, `matrix_kernels`, `finish`, `span`, `simd` | the fused sweep over blocks: products with sparse factors in registers, the metric rule, the stage; compiled for AVX-512, AVX2 and the baseline |
-//! | `pointwise`, `diffusion`, `two_point`, `source` | formulas of the equation, for a block of lanes at a time |
-//! | `boundary`, `boundary_set`, `diffusive_boundary` | outer states, fluxes and face states on boundaries |
-//! | `lifting`, `diffusion_passes`, `one_sided`, `published`, `schedule` | diffusion (BR2) in two passes, and the order in which they visit blocks |
-//! | `step_bound` | the largest eigenvalues of advection and diffusion, element by element |
-//! | `fields`, `integrals`, `gradients` | projection, norms, integrals, samples, gradients for output |
-//! | [`elliptic`] | the interior penalty operator `−∇·(κ∇u) + λu`, matrix-free and assembled |
-//! | [`cuda`] | the same operators on NVIDIA devices: kernel texts, tables, launches, clock |
+//! | `lanes`: `simd`, `panel`, `span` | packs of lanes; products with sparse factors in registers; compiled for AVX-512, AVX2 and the baseline |
+//! | `space`: `scheme`, `group`, `layout`, `geometry`, `connect`, `packing`, `chain`, `lifting` | set-up: reference elements and metric rules by shape; elements in blocks; `J`, `J∇r_d`, normals; the neighbour across each face; the elements of each block; the liftings of diffusion (BR2) |
 //! | [`split`] | the oracle: start reading here |
+//! | `formulas`: `equation`, `pointwise`, `diffusion`, `two_point`, `boundary`, `reacting` | formulas of the equation, for a block of lanes at a time; outer states, fluxes and face states on boundaries |
+//! | `rhs`: `discretization`, `residual`, `matrix_kernels`, `finish` | the sequence of stages: source, traces, boundaries, exchange between shapes, residual; the fused sweep over blocks, the metric rule, the stage |
+//! | `rhs`: `diffusion_passes`, `one_sided`, `published`, `schedule` | diffusion in two passes, and the order in which they visit blocks |
+//! | `rhs`: `step_bound`, `limiter`, `source`, `reaction`, `ranks`, `halo` | the largest eigenvalues of advection and diffusion, element by element; limiters; rows of sources and reactions; several ranks |
+//! | `fields`, with `integrals`, `gradients` | projection, norms, integrals, samples, gradients for output |
+//! | [`elliptic`] | the interior penalty operator `−∇·(κ∇u) + λu`, matrix-free and assembled |
+//! | [`cuda`] | the same operators on NVIDIA devices: kernel texts, their choice, tables, launches, clock |
 //!
 //! # Invariants
 //! * This crate contains no equation, reads no file, and does not depend on a time stepper.
@@ -157,65 +158,37 @@
 //!   address and undefined-behaviour sanitizers in two orders of threads; on a device compared with the host.
 //! * `tests/refusals.rs`, `tests/properties.rs`: errors, and random meshes and schemes.
 
-mod boundary;
-mod boundary_set;
-mod chain;
-mod connect;
 pub mod cuda;
-mod diffusion;
-mod diffusion_passes;
-mod diffusive_boundary;
-mod discretization;
 pub mod elliptic;
-mod equation;
 mod error;
 mod fields;
-mod finish;
-mod geometry;
-mod gradients;
-mod group;
-mod halo;
-mod integrals;
-mod lifting;
-mod limiter;
-mod matrix_kernels;
-mod one_sided;
-mod packing;
-mod panel;
-mod pointwise;
-mod published;
-mod ranks;
-mod reaction;
-mod residual;
-mod schedule;
-mod scheme;
-mod simd;
-mod source;
-mod span;
+mod formulas;
+mod lanes;
+mod lock;
+mod rhs;
+mod space;
 pub mod split;
-mod step_bound;
-mod two_point;
 
-pub use boundary::{BoundaryBinding, BoundaryKernel, BoundaryOf, OfState, place_and_time};
-pub use diffusion::{DiffusionKernels, Diffusive, FaceMetric, VolumeMetric};
-pub use diffusive_boundary::{DiffusiveBoundaryKernel, DiffusiveBoundaryOf, WithDiffusion};
-pub use discretization::{Discretization, PartSummary};
 pub use elliptic::{EllipticBoundary, EllipticErrors, Sipdg, SipdgOptions, elliptic_places};
-pub use equation::Equation;
 pub use error::OpsError;
 pub use fields::Sample;
-pub use gradients::BoundarySamples;
-pub use group::Layout;
-pub use integrals::{AtPoints, Norms};
-pub use limiter::{BoundKernels, Bounds, BoundsOf, EntropyFilter, Limited, Limiting, Neighbourhood};
-pub use pointwise::{Across, NeighbourStates, PerPoint, PointKernels, Pointwise};
-pub use ranks::{OVERLAP_VARIABLE, Ranks, Whole, agree};
-pub use reaction::{Reacting, ReactingByFormulas, ReactionKernels};
-pub use residual::StageWeights;
-pub use scheme::{Form, MetricRule, Scheme, basis_size};
-pub use simd::{Kernel, Pack, PackScalar};
-pub use step_bound::StepMeasure;
-pub use two_point::{NodeLines, TwoPoint, TwoPointKernels};
+pub use fields::gradients::BoundarySamples;
+pub use fields::integrals::{AtPoints, Norms};
+pub use formulas::boundary::{BoundaryBinding, BoundaryKernel, BoundaryOf, OfState, place_and_time};
+pub use formulas::diffusion::{DiffusionKernels, Diffusive, FaceMetric, VolumeMetric};
+pub use formulas::diffusive_boundary::{DiffusiveBoundaryKernel, DiffusiveBoundaryOf, WithDiffusion};
+pub use formulas::equation::Equation;
+pub use formulas::pointwise::{Across, NeighbourStates, PointKernels, Pointwise};
+pub use formulas::reacting::{Reacting, ReactingByFormulas, ReactionKernels};
+pub use formulas::two_point::{NodeLines, TwoPoint, TwoPointKernels};
+pub use lanes::simd::{Kernel, Pack, PackScalar};
+pub use rhs::discretization::{Discretization, PartSummary};
+pub use rhs::limiter::{BoundKernels, Bounds, BoundsOf, EntropyFilter, Limited, Limiting, Neighbourhood};
+pub use rhs::ranks::{OVERLAP_VARIABLE, Ranks, Whole, agree};
+pub use rhs::residual::StageWeights;
+pub use space::layout::{Layout, PerPoint};
+pub use space::scheme::{Form, MetricRule, Scheme, basis_size};
+pub use space::step_measure::StepMeasure;
 
 /// The example of the README as a test.
 #[cfg(doctest)]

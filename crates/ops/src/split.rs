@@ -9,9 +9,9 @@ mod reaction;
 pub use diffusion::Walls;
 
 use crate::error::OpsError;
-use crate::geometry::{ElementGeometry, GeometryTables, is_affine, reference_normal};
-use crate::group::element_points;
-use crate::scheme::{Form, MetricRule, Need, PartSpec, Scheme, resolve};
+use crate::space::geometry::{ElementGeometry, GeometryTables, is_affine, reference_normal};
+use crate::space::group::element_points;
+use crate::space::scheme::{Form, MetricRule, Need, PartSpec, Scheme, resolve};
 use dgsuite_basis::{Cubature, Matrix, ReferenceElement, Shape, face_permutation, lattice::lattice};
 use dgsuite_mesh::{Across, Mesh, Side};
 use dgsuite_physics::{Law, NumericalFlux, TwoPointFlux};

@@ -9,6 +9,7 @@ mod block_jacobi;
 mod halves;
 mod lines;
 mod mass;
+mod places;
 mod reaction;
 mod rounding;
 mod simplex;

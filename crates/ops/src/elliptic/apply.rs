@@ -17,13 +17,18 @@ use super::point_kernels::{Conduct, Conormal, FaceCoefficients, FaceTerms, Gathe
 use super::reflections::Symmetrise;
 use super::schedule::{Publication, Schedule};
 use super::simplex::{FaceFluxes, Simplex};
-use crate::discretization::lock;
+use crate::elliptic::lines;
+use crate::elliptic::point_kernels;
+use crate::elliptic::reflections;
+use crate::elliptic::simplex;
 use crate::error::OpsError;
-use crate::group::Group;
-use crate::matrix_kernels::MultiplyAdd;
-use crate::pointwise::NeighbourStates;
-use crate::residual::{multiply, prefetch};
-use crate::simd::PackScalar;
+use crate::formulas::pointwise::NeighbourStates;
+use crate::lanes::simd::PackScalar;
+use crate::lock::lock;
+use crate::rhs::matrix_kernels;
+use crate::rhs::matrix_kernels::MultiplyAdd;
+use crate::rhs::residual::{multiply, prefetch};
+use crate::space::group::Group;
 use dgsuite_gpu::{Buffer, Element};
 use rayon::prelude::*;
 
@@ -226,12 +231,12 @@ impl<T: PackScalar> Sipdg<T> {
             fetch(next);
         }
         if let Some(s) = &o.simplex {
-            T::symmetrise(self.level, Symmetrise { by: &s.reflections, u, out: nodes });
+            reflections::symmetrise(self.level, Symmetrise { by: &s.reflections, u, out: nodes });
             let gradient = if gradient.is_empty() { &mut columns[..] } else { gradient };
             multiply(self.level, 1, &s.gradient, nodes, between, gradient);
             let coefficients = o.face_of(block - o.first_block);
             let fluxes = FaceFluxes { frames: &s.frames, faces: coefficients, gradient, out: faces };
-            T::face_fluxes(self.level, fluxes);
+            simplex::face_fluxes(self.level, fluxes);
             let (trace, p) = out.split_at_mut(group.trace.block_len());
             multiply(self.level, 1, &s.trace, u, between, trace);
             multiply(self.level, 1, &s.normal, faces, between, p);
@@ -240,7 +245,7 @@ impl<T: PackScalar> Sipdg<T> {
         match &o.lines {
             Some(lines) => {
                 let faces = o.tangential.stages.is_empty().then(|| self.faces(g, o, block));
-                T::line_traces(self.level, LineTraces { lines, u, faces, wanted, out });
+                lines::line_traces(self.level, LineTraces { lines, u, faces, wanted, out });
                 if faces.is_some() {
                     return;
                 }
@@ -254,7 +259,10 @@ impl<T: PackScalar> Sipdg<T> {
             multiply(self.level, 1, &o.tangential, trace, between, tangential);
             tangential
         };
-        T::conormal(self.level, Conormal { faces: self.faces(g, o, block), tangential, wanted, p });
+        point_kernels::conormal(
+            self.level,
+            Conormal { faces: self.faces(g, o, block), tangential, wanted, p },
+        );
     }
 
     /// Computes `A u` of one block.
@@ -304,11 +312,11 @@ impl<T: PackScalar> Sipdg<T> {
             fetch(next);
         }
         match &o.lines {
-            Some(lines) => T::line_gradient(self.level, LineGradient { lines, values, u, out: columns }),
+            Some(lines) => lines::line_gradient(self.level, LineGradient { lines, values, u, out: columns }),
             None => multiply(self.level, 1, &o.gradient, u, between, columns),
         }
         let (n, n_values, per_point) = (o.n_points, o.n_values, o.per_point);
-        T::conduct(self.level, Conduct { dim, n, n_values, per_point, metric, x: columns });
+        point_kernels::conduct(self.level, Conduct { dim, n, n_values, per_point, metric, x: columns });
 
         let volume = (dim * n + n_values) * lanes;
         let surface = &mut columns[volume..];
@@ -316,13 +324,13 @@ impl<T: PackScalar> Sipdg<T> {
         let skew = !o.tangential.stages.is_empty();
         let along: &mut [T] = if skew { tangential } else { &mut [] };
         let terms = FaceTerms { faces, minus, plus, out: surface, tangential: along };
-        T::face_terms(self.level, terms);
+        point_kernels::face_terms(self.level, terms);
         if skew {
             let product = MultiplyAdd { fields: 1, a: &o.tangential_test, b: tangential, out: surface };
-            T::multiply_add(self.level, product);
+            matrix_kernels::multiply_add(self.level, product);
         }
         match &o.lines {
-            Some(lines) => T::line_test(self.level, LineTest { lines, values, columns, out: au }),
+            Some(lines) => lines::line_test(self.level, LineTest { lines, values, columns, out: au }),
             None => multiply(self.level, 1, &o.test, columns, between, au),
         }
     }
@@ -362,7 +370,7 @@ impl<T: PackScalar> Sipdg<T> {
             tables: &n.point_tables,
         };
         let offsets = &group.face_offsets;
-        T::gather_pair(self.level, GatherPair { offsets, trace, across, wanted, out: plus });
+        point_kernels::gather_pair(self.level, GatherPair { offsets, trace, across, wanted, out: plus });
         self.replace_foreign(g, block, wanted, (minus, published), plus);
         self.add_robin(g, block, wanted, minus, &mut plus[trace..]);
     }

@@ -5,8 +5,8 @@
 
 use super::space::ElementTerms;
 use super::{Beyond, EllipticBoundary, Sipdg, Space};
-use crate::pointwise::PerPoint;
-use crate::simd::PackScalar;
+use crate::lanes::simd::PackScalar;
+use crate::space::layout::PerPoint;
 use dgsuite_basis::Matrix;
 use rayon::prelude::*;
 use sprs::CsMat;

@@ -33,10 +33,10 @@ mod terms;
 
 use super::schedule::{self, Schedule};
 use super::tables::{Tables, frame};
-use crate::connect::{Neighbours, ORIENTATIONS};
 use crate::error::OpsError;
-use crate::panel::{Panels, Rows};
-use crate::simd::PackScalar;
+use crate::lanes::panel::{Panels, Rows};
+use crate::lanes::simd::PackScalar;
+use crate::space::connect::{Neighbours, ORIENTATIONS};
 use crossings::{Crossings, Sizes};
 use dgsuite_basis::{Matrix, Shape, face_permutation};
 use dgsuite_gpu::SimdLevel;

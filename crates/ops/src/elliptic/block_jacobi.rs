@@ -2,9 +2,10 @@
 
 use super::point_kernels::Blocks;
 use super::{Sipdg, Space};
+use crate::elliptic::point_kernels;
 use crate::error::OpsError;
-use crate::group::Layout;
-use crate::simd::PackScalar;
+use crate::lanes::simd::PackScalar;
+use crate::space::layout::Layout;
 use dgsuite_basis::Matrix;
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use rayon::prelude::*;
@@ -84,7 +85,7 @@ impl<T: PackScalar> BlockInverse<T> {
                 own.par_chunks_mut(len).enumerate().for_each(|(b, z)| {
                     let matrix = &matrices[b * size..(b + 1) * size];
                     let r = &r[offset + b * len..offset + (b + 1) * len];
-                    T::blocks(self.level, Blocks { n, matrix, r, z });
+                    point_kernels::blocks(self.level, Blocks { n, matrix, r, z });
                 });
             }
         });

@@ -7,8 +7,8 @@
 
 use super::space::ElementTerms;
 use super::{Beyond, Sipdg, Space};
-use crate::fields::positions;
-use crate::simd::PackScalar;
+use crate::lanes::simd::PackScalar;
+use crate::space::positions::positions;
 use dgsuite_basis::Matrix;
 use std::convert::Infallible;
 

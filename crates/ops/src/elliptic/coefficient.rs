@@ -7,8 +7,8 @@
 
 use super::Field;
 use crate::error::OpsError;
-use crate::fields::image;
-use crate::group::element_points;
+use crate::space::group::element_points;
+use crate::space::positions::image;
 use dgsuite_basis::{LagrangeBasis, Matrix, OrthonormalBasis, Polynomials, Quadrature, Shape};
 use dgsuite_gpu::Host;
 use dgsuite_mesh::Mesh;

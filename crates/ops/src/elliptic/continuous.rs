@@ -4,7 +4,7 @@
 //! unknown for each vertex. This file computes their nodal values, with periodic vertices identified.
 
 use super::Sipdg;
-use crate::simd::PackScalar;
+use crate::lanes::simd::PackScalar;
 use dgsuite_basis::{LagrangeBasis, Matrix};
 use dgsuite_mesh::{Across, Mesh};
 

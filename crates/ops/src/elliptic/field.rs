@@ -5,9 +5,11 @@
 
 use super::space::ElementTerms;
 use super::{Beyond, BoundaryField, EllipticBoundary, Field, GradientField, Sipdg, Space};
-use crate::fields::{Sample, image, positions};
-use crate::geometry::volume_factors;
-use crate::simd::PackScalar;
+use crate::fields::Sample;
+use crate::lanes::simd::PackScalar;
+use crate::space::geometry::volume_factors;
+use crate::space::positions::image;
+use crate::space::positions::positions;
 use dgsuite_basis::{LagrangeBasis, Matrix, Quadrature, ReferenceElement, Shape, lattice::lattice};
 use rayon::prelude::*;
 use std::convert::Infallible;

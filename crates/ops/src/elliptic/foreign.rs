@@ -5,7 +5,7 @@
 
 use super::EllipticBoundary;
 use super::space::{Beyond, Space};
-use crate::simd::PackScalar;
+use crate::lanes::simd::PackScalar;
 
 /// A lane whose neighbour is not in its group, and the origin of its values.
 pub(super) struct ForeignLane<T> {
@@ -55,7 +55,7 @@ impl<T: PackScalar> ForeignLanes<T> {
                         let len = 2 * theirs.trace.block_len();
                         let (block, lane) =
                             (slot as usize / theirs.state.lanes, slot as usize % theirs.state.lanes);
-                        let code = side.face * crate::connect::ORIENTATIONS as u8 + orientation;
+                        let code = side.face * crate::space::connect::ORIENTATIONS as u8 + orientation;
                         From::Group { group: other, first: block * len + lane, code }
                     }
                     Beyond::Boundary(b) => {

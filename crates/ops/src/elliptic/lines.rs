@@ -24,8 +24,14 @@ pub(crate) mod boxes;
 
 use super::point_kernels::FaceCoefficients;
 use super::tables::Tables;
-use crate::simd::{Kernel, Pack, PackScalar};
+use crate::lanes::simd::{Kernel, Pack, PackScalar, compiled};
 use boxes::Mirrored;
+
+compiled! {
+    line_traces: LineTraces,
+    line_gradient: LineGradient,
+    line_test: LineTest,
+}
 
 /// Largest number of nodes of a line for which there are kernels.
 const MAX_NODES: usize = 8;
@@ -173,7 +179,7 @@ unsafe fn product<V: Pack, const N: usize>(a: *const V::T, b: &[V; N]) -> V {
 }
 
 /// Computes values and normal derivatives on the faces: `out ← [I_f; N] u`, or `[I_f; c_0 N] u`.
-pub struct LineTraces<'a, T> {
+pub(crate) struct LineTraces<'a, T> {
     pub(super) lines: &'a Lines<T>,
     pub(super) u: &'a [T],
     /// Source of `c_0`: if there are no tangential derivatives, multiplication by it gives the conormal
@@ -236,7 +242,7 @@ impl<T: PackScalar> LineTraces<'_, T> {
 
 /// Computes the gradient at the nodes, `[d][node][lane]`, followed by the values if `out` has memory for
 /// them.
-pub struct LineGradient<'a, T> {
+pub(crate) struct LineGradient<'a, T> {
     pub(super) lines: &'a Lines<T>,
     pub(super) values: bool,
     pub(super) u: &'a [T],
@@ -282,7 +288,7 @@ impl<T: PackScalar> LineGradient<'_, T> {
 }
 
 /// `A u = Σ_d D_dᵀ W F_d + I_fᵀ W_f y + Nᵀ W_f z`, plus weighted values if there are any.
-pub struct LineTest<'a, T> {
+pub(crate) struct LineTest<'a, T> {
     pub(super) lines: &'a Lines<T>,
     pub(super) values: bool,
     /// `F_0 …`, values if any, `y`, `z`.

@@ -5,11 +5,12 @@
 
 use super::point_kernels::Blocks;
 use super::{Sipdg, Space};
-use crate::chain::Chain;
-use crate::panel::Rows;
-use crate::residual::multiply;
-use crate::scheme::MetricRule;
-use crate::simd::PackScalar;
+use crate::elliptic::point_kernels;
+use crate::lanes::panel::Rows;
+use crate::lanes::simd::PackScalar;
+use crate::rhs::residual::multiply;
+use crate::space::chain::Chain;
+use crate::space::scheme::MetricRule;
 use dgsuite_basis::Matrix;
 use dgsuite_gpu::{Buffer, SimdLevel};
 use rayon::prelude::*;
@@ -139,7 +140,7 @@ impl<T: PackScalar> Sipdg<T> {
                         }
                         Factor::Dense(m) => {
                             let matrix = &m[b * np * len..(b + 1) * np * len];
-                            T::blocks(self.level, Blocks { n: np, matrix, r: u, z: out });
+                            point_kernels::blocks(self.level, Blocks { n: np, matrix, r: u, z: out });
                         }
                     }
                     self.pad(g, block, u, out);

@@ -4,12 +4,10 @@
 //! law are those of a vector of [`Sipdg`], in another order. Conversion is a permutation.
 
 use super::Sipdg;
-use crate::cuda::{CudaDiscretization, CudaSipdg};
-use crate::discretization::Discretization;
 use crate::error::OpsError;
-use crate::group::Group;
-use crate::simd::PackScalar;
-use dgsuite_gpu::Scalar;
+use crate::lanes::simd::PackScalar;
+use crate::rhs::discretization::Discretization;
+use crate::space::group::Group;
 use std::sync::Arc;
 
 /// For each unknown of the law and each entry of a vector of `sipdg`, the index in states of
@@ -63,30 +61,4 @@ pub fn elliptic_places<T: PackScalar, U: PackScalar>(
 fn same_nodes<T: PackScalar, U: PackScalar>(a: &Group<T>, b: &Group<U>) -> bool {
     let spec = |e: &dgsuite_basis::ElementSpec| (e.shape, e.order, e.polynomials, e.representation);
     spec(&a.parts[0].reference.spec) == spec(&b.parts[0].reference.spec)
-}
-
-impl<T: Scalar> CudaSipdg<T> {
-    /// As [`elliptic_places`], for vectors and states on a device: for each unknown of the law and each entry
-    /// of a vector of this operator, the index in states of `discretization`, or `u32::MAX` for the entries
-    /// at the end of a vector that fill it up. `host` is the operator from which this one was set up.
-    ///
-    /// # Errors
-    /// As for [`elliptic_places`].
-    pub fn places<U: PackScalar>(
-        &self,
-        host: &Sipdg<f64>,
-        discretization: &CudaDiscretization<U>,
-    ) -> Result<Vec<Vec<u32>>, OpsError> {
-        let places = elliptic_places(discretization.description(), host)?;
-        if host.len() != self.len() {
-            let reason = "an operator on a device was not set up from this one".to_owned();
-            return Err(OpsError::Elliptic { reason });
-        }
-        let on_device = |places: Vec<u32>| {
-            let mut out = vec![u32::MAX; places.len()];
-            self.rows().iter().zip(places).for_each(|(&row, place)| out[row as usize] = place);
-            out
-        };
-        Ok(places.into_iter().map(on_device).collect())
-    }
 }

@@ -5,12 +5,20 @@
 //! neighbours' values and conormal derivatives, [`FaceTerms`] computes the terms that the faces add, and
 //! [`Blocks`] multiplies by a dense matrix for each lane. All process one block of lanes.
 
-use crate::connect::Donor;
-use crate::pointwise::NeighbourStates;
-use crate::simd::{Kernel, Pack, PackScalar};
+use crate::formulas::pointwise::NeighbourStates;
+use crate::lanes::simd::{Kernel, Pack, PackScalar, compiled};
+use crate::space::connect::Donor;
+
+compiled! {
+    conduct: Conduct,
+    conormal: Conormal,
+    face_terms: FaceTerms,
+    blocks: Blocks,
+    gather_pair: GatherPair,
+}
 
 /// `F_d = Σ_e G_de g_e` at the points of one block, followed by `λ u`; in place.
-pub struct Conduct<'a, T> {
+pub(crate) struct Conduct<'a, T> {
     pub(super) dim: usize,
     /// Number of points, the rows of one `g_d`.
     pub(super) n: usize,
@@ -86,7 +94,7 @@ impl<T> FaceCoefficients<'_, T> {
 }
 
 /// Conormal derivatives `p ← c_0 p + Σ_m c_m t_m` at the face points.
-pub struct Conormal<'a, T> {
+pub(crate) struct Conormal<'a, T> {
     pub(super) faces: FaceCoefficients<'a, T>,
     /// Tangential derivatives, `[m][point][lane]`; empty if their factors vanish.
     pub(super) tangential: &'a [T],
@@ -124,7 +132,7 @@ impl<T: PackScalar> Kernel<T> for Conormal<'_, T> {
 /// The face terms of one block: with the jump `j = u⁻ − u⁺` and the conormal derivatives `p` of both sides,
 /// `y = κ sJ τ j − ½ (p⁻ − p⁺)` tests the functions and `z_m = −½ c_m j` tests their derivatives along the
 /// frame.
-pub struct FaceTerms<'a, T> {
+pub(crate) struct FaceTerms<'a, T> {
     pub(super) faces: FaceCoefficients<'a, T>,
     /// `u⁻`, then `p⁻`, `[point][lane]`.
     pub(super) minus: &'a [T],
@@ -171,7 +179,7 @@ impl<T: PackScalar> Kernel<T> for FaceTerms<'_, T> {
 }
 
 /// Gathers the two published arrays of the neighbours, `u⁺` then `p⁺`, at the face points of one block.
-pub struct GatherPair<'a, T> {
+pub(crate) struct GatherPair<'a, T> {
     pub(super) offsets: &'a [usize],
     /// Number of scalars of one of the arrays in a block.
     pub(super) trace: usize,
@@ -253,7 +261,7 @@ impl<T: PackScalar> GatherPair<'_, T> {
 }
 
 /// `z = B r` with a dense matrix for each lane, `[i][j][lane]` (block Jacobi, mass matrices).
-pub struct Blocks<'a, T> {
+pub(crate) struct Blocks<'a, T> {
     pub(super) n: usize,
     pub(super) matrix: &'a [T],
     pub(super) r: &'a [T],

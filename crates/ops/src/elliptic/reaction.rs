@@ -6,7 +6,7 @@
 use super::Sipdg;
 use super::part::PartOperator;
 use crate::error::OpsError;
-use crate::simd::PackScalar;
+use crate::lanes::simd::PackScalar;
 use rayon::prelude::*;
 use std::sync::Arc;
 

@@ -6,8 +6,13 @@
 //! class of functions (two on triangles, four on tetrahedra) to one other class, so that its matrix has only
 //! a half, or a quarter, of the entries.
 
-use crate::simd::{Kernel, Pack, PackScalar};
+use crate::lanes::simd::{Kernel, Pack, PackScalar, compiled};
 use dgsuite_basis::{Matrix, Shape};
+
+compiled! {
+    symmetrise: Symmetrise,
+    expand: Expand,
+}
 
 /// Coordinates with a smaller difference are the same.
 const SAME: f64 = 1e-9;
@@ -177,7 +182,7 @@ impl Reflections {
 }
 
 /// `û ← S u`.
-pub struct Symmetrise<'a, T> {
+pub(crate) struct Symmetrise<'a, T> {
     pub(super) by: &'a Reflections,
     pub(super) u: &'a [T],
     pub(super) out: &'a mut [T],
@@ -210,7 +215,7 @@ impl<T: PackScalar> Kernel<T> for Symmetrise<'_, T> {
 }
 
 /// `u ← Sᵀ û`, with `û` as work space.
-pub struct Expand<'a, T> {
+pub(crate) struct Expand<'a, T> {
     pub(super) by: &'a Reflections,
     pub(super) from: &'a mut [T],
     pub(super) u: &'a mut [T],

@@ -6,7 +6,7 @@
 //! its *halo*, are published a second time by this run, which costs less than writing all values to memory
 //! and reading them back.
 
-use crate::connect::{Neighbours, ORIENTATIONS};
+use crate::space::connect::{Neighbours, ORIENTATIONS};
 
 /// Bytes published by all blocks of a run; the values along its front then stay in the last-level cache.
 const ROOM: usize = 16 << 20;
@@ -180,8 +180,8 @@ impl<const N: usize> Schedule<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connect::Donor;
-    use crate::simd::MAX_LANES;
+    use crate::lanes::simd::MAX_LANES;
+    use crate::space::connect::Donor;
 
     /// Donors of blocks in a row, each of which also reads two pseudo-random ones.
     fn neighbours(blocks: usize, n_faces: usize, table_len: usize) -> Neighbours {

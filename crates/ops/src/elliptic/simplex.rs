@@ -15,10 +15,16 @@
 use super::point_kernels::FaceCoefficients;
 use super::reflections::{Reflections, directions};
 use super::tables::{Tables, clean, frame};
-use crate::chain::Chain;
-use crate::panel::{Panels, Rows};
-use crate::simd::{Kernel, Pack, PackScalar};
+use crate::lanes::panel::{Panels, Rows};
+use crate::lanes::simd::{Kernel, Pack, PackScalar, compiled};
+use crate::space::chain::Chain;
 use dgsuite_basis::{Matrix, OrthonormalBasis, Polynomials, Shape};
+
+compiled! {
+    face_fluxes: FaceFluxes,
+    divergence: Divergence,
+    jumps: Jumps,
+}
 
 /// Largest number of faces of a simplex.
 const MAX_FACES: usize = 4;
@@ -236,7 +242,7 @@ impl<T: PackScalar> Frames<T> {
 }
 
 /// `Σ_a c_fa g_a`, `[face][mode][lane]`.
-pub struct FaceFluxes<'a, T> {
+pub(crate) struct FaceFluxes<'a, T> {
     pub(super) frames: &'a Frames<T>,
     /// Rows of [`FaceCoefficients`].
     pub(super) faces: &'a [T],
@@ -297,7 +303,7 @@ impl<T: PackScalar> Frames<T> {
 }
 
 /// `Σ_b G_ab g_b + Σ_f c_fa l_f`, followed by the values λ û.
-pub struct Divergence<'a, T> {
+pub(crate) struct Divergence<'a, T> {
     pub(super) frames: &'a Frames<T>,
     pub(super) faces: &'a [T],
     /// `G_de`, and λ if there are values.
@@ -381,7 +387,7 @@ impl<T: PackScalar> Divergence<'_, T> {
 }
 
 /// With the jump `j = u⁻ − u⁺`: `y = κ sJ τ j − ½ (p⁻ − p⁺)` and `−½ j`.
-pub struct Jumps<'a, T> {
+pub(crate) struct Jumps<'a, T> {
     pub(super) faces: FaceCoefficients<'a, T>,
     /// `u⁻`, then `p⁻`, `[point][lane]`.
     pub(super) minus: &'a [T],

@@ -6,12 +6,13 @@
 use super::coefficient::Coefficient;
 use super::tables::{Tables, specify};
 use super::{EllipticBoundary, SipdgOptions};
-use crate::connect::{Connectivity, connect, places};
 use crate::error::OpsError;
-use crate::geometry::{face_factors, volume_factors};
-use crate::group::{Group, Lanes, build_with, element_points};
-use crate::packing::Packings;
-use crate::simd::PackScalar;
+use crate::lanes::simd::PackScalar;
+use crate::space::connect::{Connectivity, connect, places};
+use crate::space::geometry::{face_factors, volume_factors};
+use crate::space::group::{Group, build_with, element_points};
+use crate::space::layout::Lanes;
+use crate::space::packing::Packings;
 use dgsuite_basis::Matrix;
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use dgsuite_mesh::{Across, Mesh, Side};
@@ -110,7 +111,7 @@ impl<T: PackScalar> Space<T> {
         let tables = groups
             .iter()
             .map(|g| {
-                let of_part = |p: &crate::group::Part<T>| {
+                let of_part = |p: &crate::space::group::Part<T>| {
                     Tables::new(&mesh, &p.reference, &problem.kappa, &problem.lambda)
                 };
                 g.parts.iter().map(of_part).collect::<Result<Vec<_>, _>>()
@@ -244,7 +245,8 @@ impl<T: PackScalar> Space<T> {
             problem.lambda.check(&problem.mesh, e, &terms.lambda)?;
             let reference = &tables.reference;
             if let Some(q) = terms.face.iter().position(|p| !(p.scale > 0.0 && p.scale.is_finite())) {
-                let at = crate::fields::positions(&problem.mesh, e, &reference.face_points[q..=q])[0];
+                let at =
+                    crate::space::positions::positions(&problem.mesh, e, &reference.face_points[q..=q])[0];
                 let (element, shape) = (problem.mesh.tag(e), problem.mesh.shape(e));
                 return Err(OpsError::Jacobian { element, shape, at, jacobian: terms.face[q].scale });
             }

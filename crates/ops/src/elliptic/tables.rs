@@ -6,8 +6,8 @@
 
 use super::coefficient::Coefficient;
 use crate::error::OpsError;
-use crate::geometry::{GeometryTables, reference_normal};
-use crate::scheme::{MetricRule, Need, PartSpec};
+use crate::space::geometry::{GeometryTables, reference_normal};
+use crate::space::scheme::{MetricRule, Need, PartSpec};
 use dgsuite_basis::{
     Correction, Cubature, ElementSpec, Matrix, NodeSet, OrthonormalBasis, Polynomials, ReferenceElement,
     Representation, Shape, face_permutation,

@@ -5,13 +5,14 @@
 //! transpose.
 
 use super::Sipdg;
-use crate::chain::Chain;
 use crate::error::OpsError;
-use crate::group::Layout;
-use crate::matrix_kernels::MultiplyAdd;
-use crate::panel::Rows;
-use crate::residual::{before_last, multiply};
-use crate::simd::PackScalar;
+use crate::lanes::panel::Rows;
+use crate::lanes::simd::PackScalar;
+use crate::rhs::matrix_kernels;
+use crate::rhs::matrix_kernels::MultiplyAdd;
+use crate::rhs::residual::{before_last, multiply};
+use crate::space::chain::Chain;
+use crate::space::layout::Layout;
 use dgsuite_basis::{LagrangeBasis, Matrix, NodeSet, Shape};
 use dgsuite_gpu::{Buffer, Host, SimdLevel};
 use rayon::prelude::*;
@@ -125,7 +126,7 @@ impl<T: PackScalar> PTransfer<T> {
                         let Some((last, before)) = group.prolong.stages.split_last() else { return };
                         let b = before_last(self.level, 1, before, coarse, between);
                         let product = MultiplyAdd { fields: 1, a: last, b: b.unwrap_or(coarse), out };
-                        T::multiply_add(self.level, product);
+                        matrix_kernels::multiply_add(self.level, product);
                     },
                 );
             }

@@ -4,8 +4,8 @@
 //! numerical flux is the mean of the two one-sided fluxes, or the flux of the boundary condition.
 
 use super::{Element, Split, invert, states, strong};
-use crate::lifting::{exact_metric, face_derivatives, penalty, point_normals};
-use crate::scheme::Form;
+use crate::space::lifting::{exact_metric, face_derivatives, penalty, point_normals};
+use crate::space::scheme::Form;
 use dgsuite_basis::{Cubature, Matrix};
 use dgsuite_mesh::{Across, Side};
 use dgsuite_physics::{Diffusion, Law, NumericalFlux};

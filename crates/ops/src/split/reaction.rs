@@ -1,7 +1,7 @@
 //! Reference implementation of reactions in simple stages: interpolate, evaluate, project, mass.
 
 use super::{Split, invert, states};
-use crate::fields::positions;
+use crate::space::positions::positions;
 use dgsuite_basis::{Cubature, Matrix};
 use dgsuite_physics::{Law, NumericalFlux};
 

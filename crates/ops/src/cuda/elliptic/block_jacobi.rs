@@ -11,7 +11,7 @@ const THREADS: u32 = 256;
 
 /// The text of the kernel `block_multiply` for elements with `np` rows.
 pub(super) fn text<T: Scalar>(np: usize, threads: u32) -> Source {
-    with_headers::<T>("elliptic_block_jacobi.cu", include_str!("../elliptic_block_jacobi.cu"))
+    with_headers::<T>("elliptic_block_jacobi.cu", include_str!("elliptic_block_jacobi.cu"))
         .define("NP", np)
         .define("THREADS", threads)
 }

@@ -10,8 +10,8 @@
 //! difference of the two nodes of a slot; a node that is its own image occurs twice in its slot.
 
 use crate::cuda::elliptic::rounding::{Products, rounded_without_sum};
-use crate::cuda::fragments::{Padding, fragment, pairs, row, steps, tiles};
-use crate::cuda::setting::list;
+use crate::cuda::simplices::fragments::{Padding, fragment, pairs, row, steps, tiles};
+use crate::cuda::text::setting::list;
 use crate::elliptic::device::simplices::Simplices;
 use dgsuite_basis::Matrix;
 use dgsuite_gpu::cuda::Source;

@@ -2,7 +2,7 @@
 
 use super::reaction::ReactionTable;
 use super::{upload, with_headers};
-use crate::cuda::setting::{SHARED, list};
+use crate::cuda::text::setting::{SHARED, list};
 use crate::elliptic::device::DeviceLayout;
 use crate::elliptic::device::grids::Grids;
 use crate::error::OpsError;
@@ -62,7 +62,7 @@ fn text<T: Scalar>(t: &Grids) -> Option<Text> {
     if shared > SHARED {
         return None;
     }
-    let source = with_headers::<T>("elliptic_lines.cu", include_str!("../elliptic_lines.cu"))
+    let source = with_headers::<T>("elliptic_lines.cu", include_str!("elliptic_lines.cu"))
         .define("DIM", dim)
         .define("LINE_NODES", n)
         .define("PER_POINT", u8::from(t.per_point))

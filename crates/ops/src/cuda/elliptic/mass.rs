@@ -51,7 +51,7 @@ impl<T: Scalar> CudaMass<T> {
         for (span, of_host) in operator.spans.iter().zip(host.device_mass(&layout)?) {
             let what = "a mass matrix";
             let text = |width: usize| {
-                with_headers::<T>("elliptic_mass.cu", include_str!("../elliptic_mass.cu"))
+                with_headers::<T>("elliptic_mass.cu", include_str!("elliptic_mass.cu"))
                     .define("NP", span.np)
                     .define("WIDTH", width)
                     .define("THREADS", THREADS)

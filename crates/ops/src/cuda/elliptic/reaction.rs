@@ -32,7 +32,7 @@ pub(super) struct Reaction<T: Scalar> {
 
 impl<T: Scalar> Reaction<T> {
     fn new(cuda: &Cuda, tables: Vec<ReactionTable>) -> Result<Self, GpuError> {
-        let text = include_str!("../elliptic_reaction.cu");
+        let text = include_str!("elliptic_reaction.cu");
         let source = with_headers::<T>("elliptic_reaction.cu", text).define("THREADS", THREADS);
         let module = cuda.compile(&source)?;
         let keep = module.function("keep_reaction")?;

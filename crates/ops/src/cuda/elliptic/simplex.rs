@@ -7,7 +7,7 @@ use crate::cuda::elliptic::halves::Halves;
 use crate::cuda::elliptic::reaction::ReactionTable;
 use crate::cuda::elliptic::rounding::{Products, rounded};
 use crate::cuda::elliptic::{upload, with_headers};
-use crate::cuda::setting::{SHARED, list};
+use crate::cuda::text::setting::{SHARED, list};
 use crate::elliptic::device::DeviceLayout;
 use crate::elliptic::device::simplices::{CODE_BITS, Simplices};
 use crate::error::OpsError;
@@ -26,7 +26,7 @@ const MOST_ROWS: usize = 256;
 const HIDDEN: (usize, usize) = (2, 28);
 
 /// The header of both kernels.
-const STEP: (&str, &str) = ("elliptic_step.cuh", include_str!("../elliptic_step.cuh"));
+const STEP: (&str, &str) = ("elliptic_step.cuh", include_str!("elliptic_step.cuh"));
 
 /// The operation on `A u`, as `Step` of the kernels, and its vectors.
 #[derive(Clone, Copy)]
@@ -170,9 +170,9 @@ fn text<T: Scalar>(t: &Simplices, products: Products) -> Option<Text> {
     if t.np > MOST_ROWS || shared > SHARED {
         return None;
     }
-    let text = include_str!("../elliptic_simplex.cu");
+    let text = include_str!("elliptic_simplex.cu");
     let source = Source::new("elliptic_simplex.cu", text)
-        .header("fragments.cuh", include_str!("../fragments.cuh"))
+        .header("fragments.cuh", include_str!("../simplices/fragments.cuh"))
         .header(STEP.0, STEP.1)
         .define("WARPS", warps)
         .define("BLOCKS", blocks)
@@ -199,7 +199,7 @@ fn element_text<T: Scalar>(t: &Simplices) -> Source {
     let own = t.nodes.len() - t.dim - 1;
     let face_mass = Matrix::from_fn(t.n_face, t.n_face, |i, j| t.mass[0][(t.nodes[own][i], j)]);
     let matrices = |m: &[Matrix]| list(m.iter().map(rows_of));
-    let text = include_str!("../elliptic_element.cu");
+    let text = include_str!("elliptic_element.cu");
     common(with_headers::<T>("elliptic_element.cu", text), t)
         .header(STEP.0, STEP.1)
         .define("THREADS", THREADS)

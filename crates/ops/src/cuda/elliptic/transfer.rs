@@ -4,7 +4,7 @@ use super::universal::{Blocks, DeviceRows, MatrixArgument};
 use super::{CudaSipdg, with_headers};
 use crate::elliptic::PTransfer;
 use crate::error::OpsError;
-use crate::panel::Rows;
+use crate::lanes::panel::Rows;
 use dgsuite_gpu::cuda::{Args, Cuda, Function, LaunchConfig};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 
@@ -50,7 +50,7 @@ impl<T: Scalar> Step<T> {
         let busy = if per_element <= SMALL { cols.min(rows).max(1) } else { widest };
         let blocks = Blocks::new(busy, per_element).ok_or_else(refuse)?;
         let stride = blocks.elements | 1;
-        let source = with_headers::<T>("elliptic_transfer.cu", include_str!("../elliptic_transfer.cu"))
+        let source = with_headers::<T>("elliptic_transfer.cu", include_str!("elliptic_transfer.cu"))
             .define("STAGES", factors.len())
             .define("WIDEST", widest)
             .define("ROWS_IN", cols)

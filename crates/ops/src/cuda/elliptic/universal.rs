@@ -4,7 +4,7 @@ use super::reaction::ReactionTable;
 use crate::cuda::elliptic::{upload, with_headers};
 use crate::elliptic::device::{DeviceLayout, DevicePart};
 use crate::error::OpsError;
-use crate::panel::Rows;
+use crate::lanes::panel::Rows;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_gpu::{GpuError, Scalar};
 
@@ -143,7 +143,7 @@ fn text<T: Scalar>(part: &DevicePart) -> Result<(Source, Blocks, [usize; 2]), Op
         let reason = format!("an element of order {} does not fit a device's shared memory", part.order);
         OpsError::Elliptic { reason }
     })?;
-    let source = with_headers::<T>("elliptic.cu", include_str!("../elliptic.cu"))
+    let source = with_headers::<T>("elliptic.cu", include_str!("elliptic.cu"))
         .define("NP", part.np)
         .define("NF", part.nf)
         .define("DIM", dim)

@@ -6,10 +6,12 @@
 
 use super::Work;
 use crate::elliptic::Sipdg;
+use crate::elliptic::lines;
+use crate::elliptic::lines::boxes::blocks;
 use crate::elliptic::lines::boxes::blocks::{Around, LineBlocks};
 use crate::elliptic::lines::{LineTraces, Lines};
-use crate::pointwise::NeighbourStates;
-use crate::simd::PackScalar;
+use crate::formulas::pointwise::NeighbourStates;
+use crate::lanes::simd::PackScalar;
 use dgsuite_gpu::Buffer;
 
 impl<T: PackScalar> Sipdg<T> {
@@ -65,7 +67,7 @@ impl<T: PackScalar> Sipdg<T> {
             let values = o.n_values > 0;
             let work = |directions, gather, test, plus: &mut [T], out: &mut [T]| {
                 let around = Some(around);
-                T::line_blocks(
+                blocks::line_blocks(
                     self.level,
                     LineBlocks {
                         lines,
@@ -85,7 +87,7 @@ impl<T: PackScalar> Sipdg<T> {
                 for d in 0..dim {
                     work(d..d + 1, true, false, plus, au);
                     let (faces, wanted) = (Some(self.faces(g, o, begin)), lines.faces_across(d));
-                    T::line_traces(self.level, LineTraces { lines, u: own, faces, wanted, out: minus });
+                    lines::line_traces(self.level, LineTraces { lines, u: own, faces, wanted, out: minus });
                     self.replace_foreign(g, begin, wanted, (minus, published), plus);
                     self.add_robin(g, begin, wanted, minus, &mut plus[trace..]);
                     work(d..d + 1, false, true, plus, au);
@@ -122,7 +124,7 @@ impl<T: PackScalar> Sipdg<T> {
         let o = self.operator(g, block);
         let (values, coefficients, directions) =
             (o.n_values > 0, o.boxes_of(block..block + 1), 0..self.space.problem.mesh.dim);
-        T::line_blocks(
+        blocks::line_blocks(
             self.level,
             LineBlocks {
                 lines,

@@ -1,14 +1,18 @@
 //! The product `A u` for affine simplices with constant coefficients.
 
 use super::{Scratch, Sipdg, Work, fetch};
+use crate::elliptic::bernstein::passes;
 use crate::elliptic::bernstein::passes::{BernsteinPublish, BernsteinTest};
 use crate::elliptic::bernstein::{Bernstein, TOGETHER};
+use crate::elliptic::reflections;
 use crate::elliptic::reflections::{Expand, Symmetrise};
 use crate::elliptic::schedule::Publication;
+use crate::elliptic::simplex;
 use crate::elliptic::simplex::{Divergence, Jumps, Simplex};
-use crate::matrix_kernels::MultiplyAdd;
-use crate::residual::multiply;
-use crate::simd::PackScalar;
+use crate::lanes::simd::PackScalar;
+use crate::rhs::matrix_kernels;
+use crate::rhs::matrix_kernels::MultiplyAdd;
+use crate::rhs::residual::multiply;
 
 impl<T: PackScalar> Sipdg<T> {
     /// Computes `A u` of one run in Bernstein form.
@@ -46,7 +50,7 @@ impl<T: PackScalar> Sipdg<T> {
                     work: &mut *work,
                     out: &mut published[place * size..(place + 1) * size],
                 };
-                T::bernstein_publish(self.level, publish);
+                passes::bernstein_publish(self.level, publish);
             }
             done = test.after as usize;
             let begin = first + i * TOGETHER;
@@ -71,7 +75,7 @@ impl<T: PackScalar> Sipdg<T> {
                 work: &mut *work,
                 out: own,
             };
-            T::bernstein_test(self.level, test);
+            passes::bernstein_test(self.level, test);
             for (k, block) in blocks.enumerate() {
                 self.pad(g, block, of_blocks(block..block + 1), &mut own[k * len..(k + 1) * len]);
             }
@@ -94,10 +98,10 @@ impl<T: PackScalar> Sipdg<T> {
         let (surface, jumps) = (group.trace.block_len(), simplex.test.cols() * group.state.lanes);
         let (columns, sides) = columns.split_at_mut(jumps);
         let coefficients = self.faces(g, o, block);
-        T::jumps(level, Jumps { faces: coefficients, minus, plus, out: sides });
+        simplex::jumps(level, Jumps { faces: coefficients, minus, plus, out: sides });
         multiply(level, 1, &simplex.lift, &sides[surface..], between, faces);
         let values: &[T] = if o.n_values > 0 {
-            T::symmetrise(level, Symmetrise { by: &simplex.reflections, u, out: nodes });
+            reflections::symmetrise(level, Symmetrise { by: &simplex.reflections, u, out: nodes });
             &nodes[..group.state.block_len()]
         } else {
             &[]
@@ -108,12 +112,15 @@ impl<T: PackScalar> Sipdg<T> {
         }
         let (frames, rows) = (&simplex.frames, coefficients.rows);
         let out = &mut *columns;
-        T::divergence(
+        simplex::divergence(
             level,
             Divergence { frames, faces: rows, metric, gradient, lifted: faces, values, out },
         );
         multiply(level, 1, &simplex.test, columns, between, nodes);
-        T::expand(level, Expand { by: &simplex.reflections, from: nodes, u: au });
-        T::multiply_add(level, MultiplyAdd { fields: 1, a: &simplex.surface, b: sides, out: au });
+        reflections::expand(level, Expand { by: &simplex.reflections, from: nodes, u: au });
+        matrix_kernels::multiply_add(
+            level,
+            MultiplyAdd { fields: 1, a: &simplex.surface, b: sides, out: au },
+        );
     }
 }

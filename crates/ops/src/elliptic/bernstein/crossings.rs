@@ -1,8 +1,8 @@
 //! Tables by which blocks in Bernstein form find the published values of their neighbours.
 
 use super::TOGETHER;
-use crate::connect::Neighbours;
-use crate::simd::MAX_LANES;
+use crate::lanes::simd::MAX_LANES;
+use crate::space::connect::Neighbours;
 
 /// Lanes of one face of a block whose neighbours have published at the same place and are read through the
 /// same table.
@@ -14,7 +14,7 @@ pub(in crate::elliptic) struct Crossing {
     pub(super) table: u32,
     /// Offset of the face in a row that contains all faces of a block.
     pub(super) to: u32,
-    /// See [`crate::connect::Donor`].
+    /// See [`crate::space::connect::Donor`].
     pub(super) taken: u32,
     pub(super) lanes: [i8; MAX_LANES],
 }

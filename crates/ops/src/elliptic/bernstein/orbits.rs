@@ -4,8 +4,8 @@
 //! the matrix `S` of these sums and differences, `m = Sᵀ m̂ S`, where `m̂` has entries within classes only: a
 //! half of the entries for one reflection, a quarter for two.
 
-use crate::panel::Rows;
-use crate::simd::Pack;
+use crate::lanes::panel::Rows;
+use crate::lanes::simd::Pack;
 use dgsuite_basis::Matrix;
 
 /// Coordinates with a smaller difference are the same.

@@ -1,9 +1,9 @@
 //! Sources and destinations of packs for the kernels in Bernstein form.
 
 use super::orbits::{Read, Write};
-use crate::panel::Epilogue;
-use crate::residual::prefetch_second;
-use crate::simd::Pack;
+use crate::lanes::panel::Epilogue;
+use crate::lanes::simd::Pack;
+use crate::rhs::residual::prefetch_second;
 
 /// Rows of several blocks, each multiplied by a factor.
 pub(super) struct Scaled<V: Pack, const N: usize> {

@@ -10,10 +10,15 @@ use super::packs::{Across, Among, Blocks, Curvature, Fetching, Scaled};
 use super::terms::Terms;
 use super::{Bernstein, TOGETHER};
 use crate::elliptic::foreign::{self, ForeignLane, Robin};
-use crate::panel::{Store, apply};
-use crate::residual::prefetch_second;
-use crate::simd::{Kernel, Pack, PackScalar};
-use crate::span::Span;
+use crate::lanes::panel::{Store, apply};
+use crate::lanes::simd::{Kernel, Pack, PackScalar, compiled};
+use crate::lanes::span::Span;
+use crate::rhs::residual::prefetch_second;
+
+compiled! {
+    bernstein_publish: BernsteinPublish,
+    bernstein_test: BernsteinTest,
+}
 
 /// Offsets, in packs, of the arrays in the work space.
 pub(super) struct Rooms {
@@ -49,7 +54,7 @@ impl Rooms {
 }
 
 /// Computes `b`, and the conormal derivatives at the faces whose bit is set in `wanted`.
-pub struct BernsteinPublish<'a, T> {
+pub(crate) struct BernsteinPublish<'a, T> {
     pub(in crate::elliptic) by: &'a Bernstein<T>,
     /// Values of each block.
     pub(in crate::elliptic) u: [&'a [T]; TOGETHER],
@@ -148,7 +153,7 @@ impl<T: PackScalar> BernsteinPublish<'_, T> {
 }
 
 /// Computes `A u` of a few blocks side by side from the published values.
-pub struct BernsteinTest<'a, T> {
+pub(crate) struct BernsteinTest<'a, T> {
     pub(in crate::elliptic) by: &'a Bernstein<T>,
     /// Values of the blocks, one after the other.
     pub(in crate::elliptic) u: &'a [T],

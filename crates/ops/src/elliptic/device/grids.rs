@@ -9,7 +9,7 @@
 use super::DeviceLayout;
 use crate::elliptic::space::{Beyond, Space};
 use crate::elliptic::{EllipticBoundary, Sipdg};
-use crate::scheme::MetricRule;
+use crate::space::scheme::MetricRule;
 use dgsuite_basis::Shape;
 use rayon::prelude::*;
 use std::collections::HashMap;

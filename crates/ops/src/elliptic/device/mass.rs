@@ -4,8 +4,8 @@ use super::DeviceLayout;
 use crate::elliptic::Sipdg;
 use crate::elliptic::tables::clean;
 use crate::error::OpsError;
-use crate::panel::Rows;
-use crate::scheme::MetricRule;
+use crate::lanes::panel::Rows;
+use crate::space::scheme::MetricRule;
 use dgsuite_basis::Matrix;
 use rayon::prelude::*;
 

@@ -20,7 +20,7 @@ use super::DeviceLayout;
 use crate::elliptic::space::{Beyond, Space};
 use crate::elliptic::tables::clean;
 use crate::elliptic::{EllipticBoundary, Sipdg};
-use crate::scheme::MetricRule;
+use crate::space::scheme::MetricRule;
 use dgsuite_basis::{Matrix, OrthonormalBasis, Polynomials, Shape, lattice::lattice};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -11,9 +11,9 @@ pub(crate) mod blocks;
 pub(crate) mod prefetch;
 
 use super::Lines;
-use crate::connect::{Neighbours, ORIENTATIONS};
 use crate::error::OpsError;
-use crate::simd::PackScalar;
+use crate::lanes::simd::PackScalar;
+use crate::space::connect::{Neighbours, ORIENTATIONS};
 use dgsuite_gpu::Buffer;
 
 /// Values with a smaller relative difference are the same.

@@ -5,10 +5,14 @@
 
 use super::prefetch::Ahead;
 use super::{C_0, C_0_PLUS, END, Lines, Mirrored, ROWS, TAU};
-use crate::connect::{Donor, ORIENTATIONS};
-use crate::pointwise::NeighbourStates;
-use crate::residual::prefetch_second;
-use crate::simd::{Kernel, MAX_LANES, Pack, PackScalar};
+use crate::formulas::pointwise::NeighbourStates;
+use crate::lanes::simd::{Kernel, MAX_LANES, Pack, PackScalar, compiled};
+use crate::rhs::residual::prefetch_second;
+use crate::space::connect::{Donor, ORIENTATIONS};
+
+compiled! {
+    line_blocks: LineBlocks,
+}
 
 /// Location of the neighbours of boxes.
 #[derive(Clone, Copy)]
@@ -42,7 +46,7 @@ impl<T> Around<'_, T> {
 ///
 /// The values across the faces are `u⁺` and `p⁺` of neighbours in other blocks. Neighbours in the same block
 /// are read from the own lines.
-pub struct LineBlocks<'a, T> {
+pub(crate) struct LineBlocks<'a, T> {
     pub(in crate::elliptic) lines: &'a Lines<T>,
     /// The directions whose terms are added. Direction 0 writes the result, others add to it.
     pub(in crate::elliptic) directions: std::ops::Range<usize>,

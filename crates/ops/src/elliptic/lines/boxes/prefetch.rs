@@ -4,7 +4,7 @@
 //! determined when the operator is built. They are prefetched, a few cache lines at a time, while earlier
 //! blocks are processed.
 
-use crate::connect::Neighbours;
+use crate::space::connect::Neighbours;
 
 /// Number of blocks between the prefetch and the use.
 const BLOCKS: usize = 2;

@@ -1,0 +1,155 @@
+//! The exchange of face values with the devices of other ranks.
+//!
+//! Traces of cut faces are copied into one message for each neighbouring rank, which the link transfers to
+//! the part of that rank's exterior buffer that belongs to the same faces; with diffusion, published fluxes
+//! go the same way between its passes. See `halo.rs` for the host.
+//!
+//! Messages have a stream of their own, preferred by the device. A pass over the elements of all parts first
+//! launches the inner ones, which need no message, and then those at cut faces, which wait for the messages
+//! in branches of their own: they fill the device where the inner elements end.
+
+use crate::cuda::parts::branches::{Branches, Lane, Share};
+use crate::cuda::parts::device_group::{DeviceGroup, StageVectors};
+use crate::cuda::run::exchange::{Exchange, exchanges_of};
+use crate::lanes::simd::PackScalar;
+use crate::rhs::discretization::Discretization;
+use crate::space::connect::Foreign;
+use crate::space::group::Group;
+use dgsuite_gpu::GpuError;
+use dgsuite_gpu::cuda::nccl::DeviceMessage;
+use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, Event, Link, Stream};
+
+/// The sets of a device's link.
+pub(crate) const TRACES: usize = 0;
+pub(crate) const FLUXES: usize = 1;
+
+/// Cut faces on a device.
+pub(crate) struct DeviceHalo<T: PackScalar> {
+    /// Copies to the messages.
+    pub(crate) packs: Vec<Exchange>,
+    /// The messages to all neighbours, one after the other.
+    pub(crate) outgoing: DeviceBuffer<T>,
+    pub(crate) link: Link,
+    /// The stream of the messages; `None` if stages wait for them at their beginning.
+    stream: Option<Stream>,
+    begun: Event,
+    arrived: Event,
+    /// A set that the link runs when all other work has been launched, since the host waits for it.
+    pending: Option<usize>,
+}
+
+impl<T: PackScalar> DeviceHalo<T> {
+    /// Prepares the exchange; `exterior` are the exterior buffers of traces and, with diffusion, of fluxes.
+    /// Collective. `None` on one rank.
+    pub(crate) fn new(
+        cuda: &Cuda,
+        d: &Discretization<T>,
+        device: &[DeviceGroup<T>],
+        exterior: &[&DeviceBuffer<T>],
+    ) -> Result<Option<Self>, GpuError> {
+        let Some(ranks) = &d.ranks else { return Ok(None) };
+        let borders = &d.connectivity.borders;
+        let (mut list, mut starts, mut len) = (Vec::new(), Vec::new(), 0);
+        for border in borders {
+            let first = len as u32;
+            list.extend(border.sends.iter().map(|s| Foreign { exterior: first + s.exterior, ..*s }));
+            starts.push(len);
+            len += border.exterior.len();
+        }
+        let packs = exchanges_of(cuda, d, device, &list)?;
+        let outgoing = DeviceBuffer::zeros(cuda, "messages to other ranks", len)?;
+        let set = |to: &&DeviceBuffer<T>| -> Vec<DeviceMessage> {
+            let message = |(border, start): (&crate::space::connect::Border, &usize)| {
+                let bytes = border.exterior.len() * T::BYTES;
+                DeviceMessage {
+                    rank: border.rank,
+                    send: outgoing.ptr_at(*start),
+                    send_bytes: bytes,
+                    receive: to.ptr_at(border.exterior.start),
+                    receive_bytes: bytes,
+                }
+            };
+            borders.iter().zip(&starts).map(message).collect()
+        };
+        let sets = exterior.iter().map(set).collect();
+        // SAFETY: the buffers live as long as the discretisation, which owns this link.
+        let link = unsafe { Link::new(cuda, ranks.comm(), sets)? };
+        let stream = ranks.overlaps().then(|| Stream::urgent(cuda)).transpose()?;
+        let (begun, arrived) = (Event::new(cuda)?, Event::new(cuda)?);
+        Ok(Some(Self { packs, outgoing, link, stream, begun, arrived, pending: None }))
+    }
+
+    /// Whether work on inner elements hides the messages.
+    pub(crate) const fn overlaps(&self) -> bool {
+        self.stream.is_some()
+    }
+
+    /// Starts to send a set, after the work in the main stream so far; `pack` copies to the messages.
+    pub(crate) fn begin(
+        &mut self,
+        cuda: &Cuda,
+        set: usize,
+        mut pack: impl FnMut(&Stream, &Exchange, &DeviceBuffer<T>) -> Result<(), GpuError>,
+    ) -> Result<(), GpuError> {
+        let stream = match &self.stream {
+            Some(stream) => {
+                cuda.stream().record(&self.begun)?;
+                stream.wait(&self.begun)?;
+                stream
+            }
+            None => cuda.stream(),
+        };
+        self.packs.iter().try_for_each(|exchange| pack(stream, exchange, &self.outgoing))?;
+        if self.stream.is_some() && !self.link.is_recordable() {
+            self.pending = Some(set);
+            return Ok(());
+        }
+        self.link.run_in(stream, set)?;
+        if self.stream.is_some() { stream.record(&self.arrived) } else { Ok(()) }
+    }
+
+    /// Sends what [`begin`](Self::begin) has left. Work that reads the messages waits for `arrived`.
+    fn finish(&mut self) -> Result<(), GpuError> {
+        let (Some(set), Some(stream)) = (self.pending.take(), &self.stream) else { return Ok(()) };
+        self.link.run_in(stream, set)?;
+        stream.record(&self.arrived)
+    }
+}
+
+/// Launches a kernel of every part of all groups, in concurrent branches of the main stream; those for
+/// elements at cut faces wait for the messages of other ranks.
+pub(crate) fn launch_parts<T: PackScalar>(
+    cuda: &Cuda,
+    branches: &Branches,
+    groups: &mut [DeviceGroup<T>],
+    hosts: &[Group<T>],
+    mut halo: Option<&mut DeviceHalo<T>>,
+    vectors: &StageVectors,
+    mut launch: impl FnMut(&mut DeviceGroup<T>, &Lane<'_>, &StageVectors) -> Result<(), GpuError>,
+) -> Result<(), GpuError> {
+    let overlaps = halo.as_ref().is_some_and(|halo| halo.overlaps());
+    let shares: &[Share] = if overlaps { &[Share::Inner, Share::Cut] } else { &[Share::All] };
+    let mut first = 0;
+    branches.fork(cuda)?;
+    for &share in shares {
+        let cut = halo.as_mut().filter(|_| share == Share::Cut);
+        let after = match cut {
+            Some(halo) => {
+                halo.finish()?;
+                Some(&halo.arrived)
+            }
+            None => None,
+        };
+        let mut slots = 0;
+        for (group, host) in groups.iter_mut().zip(hosts) {
+            launch(group, &Lane { share, branches, first, after }, &vectors.at_slot::<T>(slots))?;
+            slots += host.state.blocks * host.state.lanes;
+            first += group.parts.len();
+        }
+        // Also if no element reads them: the main stream waits for all messages.
+        if let Some(event) = after {
+            cuda.stream().wait(event)?;
+        }
+    }
+    branches.join(cuda)
+}

@@ -1,0 +1,6 @@
+//! The terms of an equation beside its fluxes, on a device: boundaries, sources, reactions.
+
+pub(super) mod boundary;
+pub(super) mod diffusive_boundary;
+pub(super) mod reaction;
+pub(super) mod source_term;

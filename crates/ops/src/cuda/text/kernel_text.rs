@@ -1,0 +1,394 @@
+//! The text of a kernel: the law's formulas and the sizes of a part, in front of a `.cu` file.
+//!
+//! [`LawText`] holds the formulas translated to CUDA, [`Sizes`] the macros, [`KernelText`] the result with
+//! its launch configuration. This file also builds the texts of the universal kernels, which support every
+//! scheme.
+
+use crate::cuda::text::operators::{Packed, widest_between};
+use crate::cuda::text::published::Lifts;
+use crate::cuda::text::setting::{Setting, list};
+use crate::formulas::diffusion::DiffusionKernels;
+use crate::formulas::pointwise::PointKernels;
+use crate::formulas::two_point::TwoPointKernels;
+use crate::lanes::simd::PackScalar;
+use crate::space::chain::Factors;
+use crate::space::group::{Group, Part};
+use crate::space::scheme::MetricRule;
+use dgsuite_basis::{Cubature, Shape};
+use dgsuite_gpu::cuda::Source;
+use dgsuite_physics::trace::{PRELUDE, Parameters, TraceError};
+
+/// Largest dynamic shared memory in bytes of a block of a universal kernel; larger work space is in global
+/// memory. It is half of the shared memory of a multiprocessor on devices of compute capability 9, so that
+/// two blocks fit.
+pub(crate) const SHARED_LIMIT: usize = 100 * 1024;
+
+/// The sizes of a part that are constants of its kernels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sizes {
+    pub(crate) dim: usize,
+    pub(crate) fields: usize,
+    pub(crate) lanes: usize,
+    pub(crate) planar: bool,
+    pub(crate) np: usize,
+    pub(crate) nq: usize,
+    pub(crate) nf: usize,
+    pub(crate) faces: usize,
+    pub(crate) curved: bool,
+    pub(crate) collocated: bool,
+    pub(crate) direct: bool,
+    pub(crate) rule: MetricRule,
+}
+
+impl Sizes {
+    pub(crate) fn new<T: PackScalar>(group: &Group<T>, part: &Part<T>) -> Self {
+        Self {
+            dim: group.shape.dim(),
+            fields: group.state.fields,
+            lanes: group.state.lanes,
+            planar: group.state.planar,
+            np: group.state.rows,
+            nq: part.n_points,
+            nf: group.trace.rows,
+            faces: group.shape.n_faces(),
+            curved: part.spec.rule != MetricRule::Affine,
+            collocated: part.spec.element.volume == Cubature::Collocated,
+            direct: group.face_nodes.is_some(),
+            rule: part.spec.rule,
+        }
+    }
+
+    /// The macros of common.cuh.
+    pub(crate) fn define(&self, source: Source, face_offsets: &[usize]) -> Source {
+        source
+            .define("DIM", self.dim)
+            .define("FIELDS", self.fields)
+            .define("LANES", self.lanes)
+            .define("PLANAR", u8::from(self.planar))
+            .define("NP", self.np)
+            .define("NQ", self.nq)
+            .define("NF", self.nf)
+            .define("FACES", self.faces)
+            .define("FACE_FIRST", list(face_offsets))
+            .define("CURVED", u8::from(self.curved))
+            .define("COLLOCATED", u8::from(self.collocated))
+            .define("DIRECT", u8::from(self.direct))
+            .define("RULE", rule_number(self.rule))
+    }
+}
+
+const fn rule_number(rule: MetricRule) -> u8 {
+    match rule {
+        MetricRule::Affine => 0,
+        MetricRule::Collocated => 1,
+        MetricRule::WeightAdjusted => 2,
+        MetricRule::Stored => 3,
+    }
+}
+
+/// The work space of a universal kernel, and the number of elements that a block processes.
+#[derive(Clone, Debug, PartialEq)]
+struct Plan {
+    elements: usize,
+    threads: usize,
+    /// Size in scalars.
+    work: usize,
+    shared: bool,
+    /// Names and offsets of the regions.
+    regions: Vec<(&'static str, usize)>,
+}
+
+impl Plan {
+    fn new(sizes: &Sizes, bytes: usize, regions: &[(&'static str, usize)]) -> Self {
+        // Enough elements to keep all threads of a block busy, if they fit.
+        let per_element: usize = regions.iter().map(|r| r.1).sum::<usize>() * sizes.fields;
+        let rows = sizes.np.max(sizes.nq).max(sizes.nf);
+        let threads: usize = if rows > 128 { 256 } else { 128 };
+        let fit = (SHARED_LIMIT / 2 / (per_element * bytes).max(1)).max(1);
+        let elements = (threads * 3 / 2).div_ceil(rows).min(fit).max(1);
+        let mut at = 0;
+        let regions = regions
+            .iter()
+            .map(|&(name, rows)| {
+                let begin = at;
+                at += rows * sizes.fields * elements;
+                (name, begin)
+            })
+            .collect();
+        Self { elements, threads, work: at, shared: at * bytes <= SHARED_LIMIT, regions }
+    }
+
+    fn shape(&self, bytes: usize) -> LaunchShape {
+        let (shared, work) = if self.shared { (self.work * bytes, 0) } else { (0, self.work) };
+        LaunchShape { threads: self.threads, elements: self.elements, shared, work, persistent: true }
+    }
+
+    fn define(&self, mut source: Source) -> Source {
+        for (name, at) in &self.regions {
+            source = source.define(*name, at);
+        }
+        source
+            .define("ELEMENTS", self.elements)
+            .define("BLOCK", self.threads)
+            .define("WORK", self.work)
+            .define("SHARED_WORK", u8::from(self.shared))
+    }
+}
+
+/// The formulas of a law in CUDA: the structure of its parameters, and functions.
+pub(crate) struct LawText {
+    pub(crate) parameters: Parameters,
+    functions: String,
+    /// Whether there is a two-point flux, for a split form.
+    pub(crate) two_point: bool,
+    /// Parameters of the lifting, if there is diffusion.
+    pub(crate) lifts: Option<Lifts>,
+    /// Whether there is a source.
+    pub(crate) source: bool,
+    /// Whether the mesh has boundaries.
+    pub(crate) boundaries: bool,
+}
+
+impl LawText {
+    pub(crate) fn new<T>(physics: &dyn PointKernels<T>) -> Result<Self, TraceError> {
+        let mut parameters = Parameters::new();
+        let functions = physics.device_source(&mut parameters)?;
+        Ok(Self { parameters, functions, two_point: false, lifts: None, source: false, boundaries: true })
+    }
+
+    /// With the formulas of the two-point flux, if there is one.
+    pub(crate) fn with_two_point<T>(self, flux: Option<&dyn TwoPointKernels<T>>) -> Result<Self, TraceError> {
+        let Some(flux) = flux else { return Ok(self) };
+        let law = self.with(|parameters| flux.device_source(parameters))?;
+        Ok(Self { two_point: true, ..law })
+    }
+
+    /// Adds the formulas of the diffusive flux, if there is one, and the weight of liftings.
+    pub(crate) fn with_diffusion<T>(
+        self,
+        diffusion: Option<&dyn DiffusionKernels<T>>,
+        eta: Option<f64>,
+    ) -> Result<Self, TraceError> {
+        let Some(diffusion) = diffusion else { return Ok(self) };
+        let law = self.with(|parameters| diffusion.device_source(parameters))?;
+        Ok(Self { lifts: Some(Lifts { eta }), ..law })
+    }
+
+    /// Sets whether there is a source; its formulas are in its own kernel.
+    pub(crate) fn with_source(self, source: bool) -> Self {
+        Self { source, ..self }
+    }
+
+    /// Adds functions, such as those of boundary conditions.
+    pub(crate) fn with_text(&self, more: &str) -> Self {
+        let (parameters, functions) = (self.parameters.clone(), self.functions.clone() + more);
+        Self { parameters, functions, ..*self }
+    }
+
+    /// Adds functions, such as those of a boundary condition.
+    pub(crate) fn with(
+        &self,
+        more: impl FnOnce(&mut Parameters) -> Result<String, TraceError>,
+    ) -> Result<Self, TraceError> {
+        let mut parameters = self.parameters.clone();
+        let functions = self.functions.clone() + &more(&mut parameters)?;
+        Ok(Self { parameters, functions, ..*self })
+    }
+
+    /// All text in front of the kernel.
+    pub(crate) fn preamble(&self) -> String {
+        format!(
+            "#include \"device.cuh\"\n#include \"fast_math.cuh\"\n{PRELUDE}{}{}#include \"common.cuh\"\n",
+            self.parameters.definition(),
+            self.functions
+        )
+    }
+}
+
+/// The fields of `struct Parameters`, as a kernel argument.
+pub(crate) fn parameter_values<T: PackScalar>(parameters: &Parameters) -> Vec<T> {
+    let mut values: Vec<T> = parameters.values().into_iter().map(T::from_f64).collect();
+    if values.is_empty() {
+        values.push(T::from_f64(0.0));
+    }
+    values
+}
+
+pub(crate) fn with_headers<T: PackScalar>(name: &str, text: String) -> Source {
+    let source = Source::new(name, text)
+        .header("fast_math.cuh", include_str!("fast_math.cuh"))
+        .header("common.cuh", include_str!("common.cuh"))
+        .header("rows.cuh", include_str!("rows.cuh"))
+        .header("normals.cuh", include_str!("normals.cuh"))
+        .header("fragments.cuh", include_str!("../simplices/fragments.cuh"))
+        .header("weight_adjusted.cuh", include_str!("weight_adjusted.cuh"))
+        .header("quadratic.cuh", include_str!("../simplices/quadratic.cuh"))
+        .header("sparse.cuh", include_str!("sparse.cuh"))
+        .header("metric_rule.cuh", include_str!("metric_rule.cuh"))
+        .header("gauss.cuh", include_str!("../tensors/gauss.cuh"))
+        .header("lines.cuh", include_str!("lines.cuh"))
+        .header("prisms.cuh", include_str!("../prisms/prisms.cuh"))
+        .header("prism_cubature.cuh", include_str!("../prisms/prism_cubature.cuh"))
+        .header("two_point.cuh", include_str!("two_point.cuh"))
+        .header("published.cuh", include_str!("published.cuh"))
+        .header("simplex_geometry.cuh", include_str!("../simplices/simplex_geometry.cuh"))
+        .header("simplex_gradient.cuh", include_str!("../simplices/simplex_gradient.cuh"))
+        .header("boundary_point.cuh", include_str!("../terms/boundary_point.cuh"));
+    if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
+}
+
+/// As [`with_headers`], for a kernel that computes in double precision for any stored precision.
+pub(crate) fn wide_with_headers<T: PackScalar>(name: &str, text: String) -> Source {
+    let source = with_headers::<f64>(name, text);
+    if T::BYTES == 4 { source.define("DG_STORED_SINGLE", 1) } else { source }
+}
+
+/// The normals of the reference faces, as a macro of normals.cuh.
+pub(crate) fn reference_normals(shape: Shape) -> String {
+    let integers = |n: [f64; 3]| list(n.iter().take(shape.dim()).map(|x| x.round() as i64));
+    list((0..shape.n_faces()).map(|f| integers(crate::space::geometry::reference_normal(shape, f))))
+}
+
+/// The text of a kernel and its launch configuration.
+#[derive(Clone)]
+pub(crate) struct KernelText {
+    pub(crate) source: Source,
+    pub(crate) shape: LaunchShape,
+    /// Whether parameters and operators are in double precision for any precision of the state.
+    pub(crate) wide: bool,
+}
+
+/// The launch configuration of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LaunchShape {
+    /// Threads of a block.
+    pub(crate) threads: usize,
+    /// Number of elements that a block processes at a time.
+    pub(crate) elements: usize,
+    /// Bytes of dynamic shared memory.
+    pub(crate) shared: usize,
+    /// Scalars of work space in global memory that each block needs.
+    pub(crate) work: usize,
+    /// Whether a block processes several groups of elements in turn; otherwise there is a block for each
+    /// group.
+    pub(crate) persistent: bool,
+}
+
+/// The setting of universal kernels, with the operators of the part as chains of sparse factors.
+pub(crate) struct Universal<'a, T: PackScalar> {
+    pub(crate) of: Setting<'a, T>,
+    pub(crate) factors: &'a Factors,
+    pub(crate) packed: &'a Packed<T>,
+}
+
+/// Builds the text of a universal kernel.
+pub(crate) fn universal<T: PackScalar>(
+    name: &str,
+    body: &str,
+    Universal { of, packed, .. }: &Universal<'_, T>,
+    stage: u8,
+    regions: &[(&'static str, usize)],
+) -> KernelText {
+    let (Setting { law, group, .. }, sizes) = (*of, of.sizes());
+    let plan = Plan::new(&sizes, T::BYTES, regions);
+    let text =
+        format!("{}#include \"sparse.cuh\"\n{}#line 1 \"{name}\"\n{body}", law.preamble(), packed.text);
+    let source = sizes.define(with_headers::<T>(name, text), &group.face_offsets);
+    let source = source.define("INTEGRAL", packed.integral).define("ONE", packed.one).define("STAGE", stage);
+    KernelText { source: plan.define(source), shape: plan.shape(T::BYTES), wide: false }
+}
+
+/// Builds the fused residual of a part, alone or with the stage.
+pub(crate) fn residual<T: PackScalar>(of: &Universal<'_, T>, stage: bool) -> KernelText {
+    let (s, factors) = (of.of.sizes(), of.factors);
+    let fluxes = s.dim * s.nq + s.nf;
+    let weight_adjusted = s.rule == MetricRule::WeightAdjusted;
+    let between = [&factors.interp, &factors.residual, &factors.project].map(|c| widest_between(c));
+    let between = between.into_iter().max().unwrap_or(0);
+    let odd = if factors.residual.len() > 2 || factors.interp.len() > 2 { between } else { 0 };
+    let regions = [
+        ("STATE_AT", s.np),
+        ("FLUXES_AT", fluxes),
+        ("RATE_AT", s.np),
+        ("POINTS_AT", if s.collocated { 0 } else { s.nq }),
+        ("EVEN_AT", between),
+        ("ODD_AT", odd),
+        ("GAIN_AT", usize::from(weight_adjusted)),
+    ];
+    let stage = u8::from(stage);
+    universal("residual.cu", include_str!("residual.cu"), of, stage, &regions)
+}
+
+/// Builds the kernel of the traces of a part.
+pub(crate) fn traces<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
+    let (s, factors) = (of.of.sizes(), of.factors);
+    let between = widest_between(&factors.interp_face);
+    let regions = [("STATE_AT", s.np), ("EVEN_AT", between), ("ODD_AT", 0), ("OUT_AT", s.nf)];
+    universal("traces.cu", include_str!("traces.cu"), of, 0, &regions)
+}
+
+/// Builds the kernel of the step bound of a part.
+pub(crate) fn speed<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
+    let (law, factors) = (of.of.law, of.factors);
+    let s = of.of.sizes();
+    let (points, between) = if s.collocated { (0, 0) } else { (s.nq, widest_between(&factors.interp)) };
+    let odd = if factors.interp.len() > 2 { between } else { 0 };
+    // One number for each point needs less than `nq` rows.
+    let regions = [
+        ("STATE_AT", s.np),
+        ("POINTS_AT", points),
+        ("EVEN_AT", between),
+        ("ODD_AT", odd),
+        ("FOUND_AT", s.nq),
+        ("DIFFUSIVITY_AT", if law.lifts.is_some() { s.nq } else { 0 }),
+    ];
+    let mut text = universal("speed.cu", include_str!("speed.cu"), of, 0, &regions);
+    text.source = text.source.define("DIFFUSION", u8::from(law.lifts.is_some()));
+    text
+}
+
+/// Builds the kernel of the reactions of a part.
+pub(crate) fn reaction<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
+    let (s, factors) = (of.of.sizes(), of.factors);
+    let between = [&factors.interp, &factors.project].map(|c| widest_between(c));
+    let between = if s.collocated { 0 } else { between.into_iter().max().unwrap_or(0) };
+    let odd = if factors.interp.len() > 2 || factors.project.len() > 2 { between } else { 0 };
+    let regions = [
+        ("STATE_AT", s.np),
+        ("POINTS_AT", if s.collocated { 0 } else { s.nq }),
+        ("EVEN_AT", between),
+        ("ODD_AT", odd),
+    ];
+    universal("reaction.cu", include_str!("../terms/reaction.cu"), of, 0, &regions)
+}
+
+/// Threads per block of kernels with one thread per point.
+pub(crate) const POINT_THREADS: usize = 128;
+/// Threads of the single block of sums and comparisons.
+pub(crate) const REDUCE_THREADS: usize = 256;
+
+/// Builds a kernel that does not depend on the sizes of a group.
+pub(crate) fn pointwise<T: PackScalar>(
+    name: &str,
+    body: &str,
+    law: &LawText,
+    dim: usize,
+    fields: usize,
+) -> Source {
+    let text = format!("{}#line 1 \"{name}\"\n{body}", law.preamble());
+    let one = Sizes {
+        dim,
+        fields,
+        lanes: 1,
+        planar: false,
+        np: 1,
+        nq: 1,
+        nf: 1,
+        faces: 1,
+        curved: false,
+        collocated: true,
+        direct: true,
+        rule: MetricRule::Affine,
+    };
+    one.define(with_headers::<T>(name, text), &[0, 1]).define("STAGE", 0)
+}

@@ -1,0 +1,136 @@
+//! The faces of one boundary: geometry, prescribed data, and buffers for traces and fluxes.
+
+use crate::rhs::slopes::BoundarySlopes;
+use std::sync::OnceLock;
+
+use crate::formulas::boundary::BoundaryBinding;
+use crate::lanes::simd::PackScalar;
+use crate::space::connect::Connectivity;
+use crate::space::group::Group;
+use dgsuite_mesh::Mesh;
+
+/// The faces of one boundary with their condition.
+pub(crate) struct BoundarySet<T> {
+    pub(crate) binding: BoundaryBinding<T>,
+    /// Index among the mesh's boundaries.
+    pub(crate) boundary: usize,
+    /// Index of the first point of each face, then the number of points.
+    pub(crate) first: Vec<usize>,
+    pub(crate) positions: Vec<[f64; 3]>,
+    pub(crate) normal: Vec<T>,
+    /// Cubature weight times `sJ`.
+    pub(crate) weight: Vec<f64>,
+    pub(crate) data: Vec<T>,
+    /// Time at which `data` was evaluated.
+    pub(crate) data_time: Option<f64>,
+    pub(crate) data_buffer: Vec<Vec<f64>>,
+    pub(crate) minus: Vec<T>,
+    pub(crate) flux: Vec<T>,
+    /// `u_b`, if there is diffusion.
+    pub(crate) face: Vec<T>,
+    /// Operators of the gradients at the points, made at their first use.
+    pub(crate) slopes: OnceLock<BoundarySlopes>,
+}
+
+/// Collects the points of one boundary: geometry and weights; allocates its buffers.
+pub(crate) fn boundary_set<T: PackScalar>(
+    mesh: &Mesh,
+    groups: &[Group<T>],
+    connectivity: &Connectivity,
+    boundary: usize,
+    binding: BoundaryBinding<T>,
+) -> BoundarySet<T> {
+    let fields = groups[0].state.fields;
+    let mut first = vec![0];
+    let (mut positions, mut normal, mut weight) = (Vec::new(), Vec::new(), Vec::new());
+    for face in &connectivity.boundaries[boundary] {
+        let group = &groups[face.group as usize];
+        let f = face.face as usize;
+        let range = group.face_offsets[f]..group.face_offsets[f + 1];
+        let reference = &group.part_of(face.slot as usize / group.state.lanes).reference;
+        let element = group.elements[face.slot as usize] as usize;
+        positions.extend(crate::space::positions::positions(
+            mesh,
+            element,
+            &reference.face_points[range.clone()],
+        ));
+        let (n, sj) = crate::space::positions::face_geometry(group, face.slot as usize, f, mesh.dim);
+        for (i, q) in range.enumerate() {
+            normal.extend(n[i].iter().take(mesh.dim).map(|&c| T::from_f64(c)));
+            weight.push(reference.face_weights[q] * sj[i]);
+        }
+        first.push(positions.len());
+    }
+    let zeros = || vec![T::from_f64(0.0); positions.len() * fields];
+    BoundarySet {
+        binding,
+        boundary,
+        first,
+        data: zeros(),
+        minus: zeros(),
+        flux: zeros(),
+        face: zeros(),
+        slopes: OnceLock::new(),
+        positions,
+        normal,
+        weight,
+        data_time: None,
+        data_buffer: vec![Vec::new(); fields],
+    }
+}
+
+impl<T: PackScalar> BoundarySet<T> {
+    /// Evaluates the prescribed states at time `t`; returns whether they have changed.
+    pub(crate) fn update_data(&mut self, t: f64, fields: usize) -> bool {
+        let Some(exact) = &self.binding.data else { return false };
+        if self.data_time.is_some_and(|last| last == t || exact.is_steady()) {
+            return false;
+        }
+        exact.eval(t, &self.positions, &mut self.data_buffer);
+        for (k, values) in self.data_buffer.iter().enumerate() {
+            for (i, &v) in values.iter().enumerate() {
+                self.data[i * fields + k] = T::from_f64(v);
+            }
+        }
+        self.data_time = Some(t);
+        true
+    }
+}
+
+/// Calls `run(first face, last face, …)` on halves, recursively, until the pieces are small.
+pub(crate) fn split<T: Send>(
+    n_faces: usize,
+    first: &[usize],
+    fields: usize,
+    minus: &mut [T],
+    plus: &mut [T],
+    flux: &mut [T],
+    run: &(impl Fn(usize, usize, &mut [T], &mut [T], &mut [T]) + Sync),
+) {
+    fn halve<T: Send>(
+        f0: usize,
+        f1: usize,
+        first: &[usize],
+        fields: usize,
+        minus: &mut [T],
+        plus: &mut [T],
+        flux: &mut [T],
+        run: &(impl Fn(usize, usize, &mut [T], &mut [T], &mut [T]) + Sync),
+    ) {
+        if f1 - f0 <= 64 {
+            if f1 > f0 {
+                run(f0, f1, minus, plus, flux);
+            }
+            return;
+        }
+        let middle = f0.midpoint(f1);
+        let at = (first[middle] - first[f0]) * fields;
+        let ((m0, m1), (p0, p1), (x0, x1)) =
+            (minus.split_at_mut(at), plus.split_at_mut(at), flux.split_at_mut(at));
+        rayon::join(
+            || halve(f0, middle, first, fields, m0, p0, x0, run),
+            || halve(middle, f1, first, fields, m1, p1, x1, run),
+        );
+    }
+    halve(0, n_faces, first, fields, minus, plus, flux, run);
+}

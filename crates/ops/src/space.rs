@@ -1,0 +1,14 @@
+//! The space: schemes, reference elements in groups and parts, layouts, geometry, connectivity, liftings.
+
+pub(crate) mod chain;
+pub(crate) mod connect;
+pub(crate) mod geometry;
+pub(crate) mod group;
+pub(crate) mod layout;
+pub(crate) mod lifting;
+pub(crate) mod lines;
+pub(crate) mod packing;
+pub(crate) mod positions;
+pub(crate) mod quadratic;
+pub(crate) mod scheme;
+pub(crate) mod step_measure;
