@@ -7,8 +7,8 @@
 //! the device, with shape, order, basis, cubature, geometry and precision as constants.
 //!
 //! Each part of a group (elements of one shape, affine or curved) runs either *universal* kernels, which
-//! support every scheme by chains of sparse factors, or *fast* kernels for its kind of elements, which
-//! `fast.rs` and `fast_diffusion.rs` select: small simplices, simplices on tensor cores, quadrilaterals and
+//! support every scheme by chains of sparse factors, or *fast* kernels for its kind of elements, which the
+//! room `choose` selects: small simplices, simplices on tensor cores, quadrilaterals and
 //! hexahedra at Gauss–Lobatto or Gauss points, prisms. With diffusion, a stage consists of two passes, which
 //! exchange published fluxes.
 //!

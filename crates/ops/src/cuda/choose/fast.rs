@@ -2,10 +2,8 @@
 //!
 //! A part runs a fast kernel if its reference element has the structure that the kernel needs (the
 //! constructors of the tables return `None` otherwise), if its metric rule is supported, and if the kernel's
-//! registers and shared memory fit the device. Otherwise it runs the universal kernel. [`layout`] chooses the
-//! memory layout of a group before its parts exist.
+//! registers and shared memory fit the device. Otherwise it runs the universal kernel.
 
-use crate::cuda::choose::fast_diffusion;
 use crate::cuda::prisms::prism::{self, PrismTables};
 use crate::cuda::prisms::prism_cubature::CubatureTables;
 use crate::cuda::simplices::element::{self, ElementTables};
@@ -18,56 +16,8 @@ use crate::cuda::text::setting::Setting;
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use crate::space::group::{Group, Part, volume_matrices};
-use crate::space::layout::Wanted;
 use crate::space::scheme::{Form, MetricRule};
-use dgsuite_basis::{BasisError, ReferenceElement, Representation, Shape};
-
-/// Lanes of a group's layout on the device, and whether it is planar. The lanes are those of a warp if one
-/// thread processes an element. The layout is planar if one thread processes a node and the unknowns cannot
-/// be loaded in pairs. With diffusion, or rows to be added, each block is one element.
-///
-/// # Errors
-/// Errors of reference elements.
-pub(crate) fn layout<T: PackScalar>(wanted: &Wanted) -> Result<(usize, bool), BasisError> {
-    let Wanted { shape, specs, form, terms, .. } = *wanted;
-    if terms.diffusion {
-        return Ok((1, fast_diffusion::is_planar(shape, specs, form)?));
-    }
-    let (lanes, planar) = layout_without_terms::<T>(wanted)?;
-    Ok((if terms.rows { 1 } else { lanes }, planar))
-}
-
-/// As [`layout`], without diffusion and rows.
-fn layout_without_terms<T: PackScalar>(wanted: &Wanted) -> Result<(usize, bool), BasisError> {
-    let Wanted { shape, specs: [affine, curved], form, fields, .. } = *wanted;
-    let Some(spec) = affine.or(curved) else { return Ok((1, false)) };
-    match shape {
-        Shape::Quadrilateral | Shape::Hexahedron => {
-            let reference = ReferenceElement::new(&spec.element)?;
-            let known = TensorTables::new(&reference, form).is_some()
-                || GaussTables::new(&reference, form, spec.rule).is_some();
-            Ok((1, known && is_planar(shape, fields)))
-        }
-        Shape::Prism => {
-            let reference = ReferenceElement::new(&spec.element)?;
-            let known = PrismTables::new(&reference, form).is_some()
-                || (gauss::knows(spec.rule, true) && CubatureTables::new(&reference, form).is_some());
-            Ok((1, known))
-        }
-        _ if curved.is_none() && element::is_small(shape, spec.element.order, T::BYTES) => {
-            let reference = ReferenceElement::new(&spec.element)?;
-            let project = volume_matrices(&reference, form, shape.dim());
-            let small = ElementTables::new(&reference, &project)?.is_some();
-            Ok((if small { element::LANES } else { 1 }, false))
-        }
-        _ => Ok((1, false)),
-    }
-}
-
-/// Whether the unknowns of tensor elements with fast kernels are stored one after the other.
-const fn is_planar(shape: Shape, fields: usize) -> bool {
-    matches!(shape, Shape::Hexahedron) || !fields.is_multiple_of(2)
-}
+use dgsuite_basis::{Representation, Shape};
 
 /// Whether the fast kernels of elements of `order` need nodal values.
 pub(crate) const fn wants_nodes(shape: Shape, order: usize) -> bool {
@@ -103,8 +53,7 @@ pub(crate) enum Fast {
 }
 
 impl Fast {
-    /// Selects the fast kernels of the parts of a group; `None` for each part if there is diffusion, for
-    /// which `fast_diffusion.rs` selects kernels.
+    /// Selects the fast kernels of the parts of a group, without diffusion.
     ///
     /// # Errors
     /// Errors of reference elements.
@@ -113,9 +62,6 @@ impl Fast {
         group: &Group<T>,
         form: Form,
     ) -> Result<Vec<Option<Self>>, OpsError> {
-        if law.lifts.is_some() {
-            return Ok(group.parts.iter().map(|_| None).collect());
-        }
         let mut found = group
             .parts
             .iter()

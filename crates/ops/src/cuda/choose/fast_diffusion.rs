@@ -1,34 +1,18 @@
 //! Selection of the fast kernels for the two passes of diffusion of a part, if there are any.
 
-use crate::cuda::prisms::prism_cubature_diffusion::{self, CubatureDiffusion};
-use crate::cuda::prisms::prism_diffusion::{self, PrismDiffusion};
+use crate::cuda::prisms::prism_cubature_diffusion::CubatureDiffusion;
+use crate::cuda::prisms::prism_diffusion::PrismDiffusion;
 use crate::cuda::simplices::simplex_diffusion::SimplexDiffusion;
-use crate::cuda::tensors::gauss_diffusion::{self, GaussDiffusion};
-use crate::cuda::tensors::tensor_diffusion::{self, TensorDiffusion};
+use crate::cuda::tensors::gauss_diffusion::GaussDiffusion;
+use crate::cuda::tensors::tensor_diffusion::TensorDiffusion;
 use crate::cuda::text::kernel_text::{KernelText, LawText};
 use crate::cuda::text::passes::Passes;
 use crate::cuda::text::setting::Setting;
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use crate::space::group::Group;
-use crate::space::scheme::{Form, PartSpec};
-use dgsuite_basis::{BasisError, Shape};
-
-/// Whether the device's layout is planar for a group with affine and curved elements of the specifications
-/// `specs`: if fast kernels run all of them, with one thread per node, and unknowns are not loaded in pairs.
-///
-/// # Errors
-/// Errors of reference elements.
-pub(crate) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) -> Result<bool, BasisError> {
-    match shape {
-        Shape::Hexahedron => Ok(tensor_diffusion::is_planar(shape, specs, form)?
-            || gauss_diffusion::is_planar(shape, specs, form)?),
-        Shape::Prism => {
-            Ok(prism_diffusion::is_known(specs, form)? || prism_cubature_diffusion::is_known(specs, form)?)
-        }
-        _ => Ok(false),
-    }
-}
+use crate::space::scheme::Form;
+use dgsuite_basis::Shape;
 
 /// The texts of both passes of a part, and their operators.
 pub(crate) struct FastDiffusion {

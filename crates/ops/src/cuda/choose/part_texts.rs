@@ -1,7 +1,6 @@
 //! Kernel texts of a part: residual and stage, alone or in two passes, traces, step bound.
 
-use crate::cuda::choose::fast::Fast;
-use crate::cuda::choose::fast_diffusion::FastDiffusion;
+use crate::cuda::choose::plan::{Chosen, Plan};
 use crate::cuda::text::kernel_text::{self, KernelText, LawText, Universal};
 use crate::cuda::text::operators::Packed;
 use crate::cuda::text::published;
@@ -46,10 +45,10 @@ pub struct ChosenKernels {
 pub(crate) fn part_texts<T: PackScalar>(
     of: Setting<'_, T>,
     form: Form,
-    fast: Option<&Fast>,
-    passes: Option<&FastDiffusion>,
+    chosen: &Chosen,
     written: bool,
 ) -> (PartTexts, Packed<T>) {
+    let (fast, passes) = (chosen.fast(), chosen.passes());
     let Setting { law, group, part } = of;
     let matrices = volume_matrices(&part.reference, form, group.shape.dim());
     let factors = Factors::new(&part.reference, &matrices, form == Form::Weak);
@@ -89,19 +88,6 @@ pub(crate) fn part_texts<T: PackScalar>(
     (texts, packed)
 }
 
-/// Returns an error for split forms if no fast kernel runs the part: the universal ones have no two-point
-/// fluxes.
-pub(crate) fn check_split(
-    law: &LawText,
-    fast: Option<&Fast>,
-    passes: Option<&FastDiffusion>,
-) -> Result<(), OpsError> {
-    if law.two_point && fast.is_none() && passes.is_none() {
-        return Err(OpsError::NotOnDevices { what: "split forms of so high an order" });
-    }
-    Ok(())
-}
-
 /// The texts of a group's kernels, part by part.
 ///
 /// # Errors
@@ -112,19 +98,14 @@ pub(crate) fn kernel_texts<T: PackScalar>(
     form: Form,
 ) -> Result<Vec<ChosenKernels>, OpsError> {
     let mut chosen = Vec::new();
-    let passes = FastDiffusion::of_parts(law, group, form)?;
-    for ((part, fast), passes) in group.parts.iter().zip(Fast::of_parts(law, group, form)?).zip(passes) {
-        let of = Setting { law, group, part };
-        check_split(law, fast.as_ref(), passes.as_ref())?;
-        let makes_traces = passes.as_ref().is_some_and(|passes| passes.nodes.is_some())
-            || fast.as_ref().is_some_and(Fast::makes_traces);
-        let written = group.face_nodes.is_none() && !makes_traces;
-        let (t, _) = part_texts(of, form, fast.as_ref(), passes.as_ref(), written);
+    let plan = Plan::new(law, group, form)?;
+    for (part, kernels) in group.parts.iter().zip(&plan.parts) {
+        let (t, _) = part_texts(Setting { law, group, part }, form, kernels, plan.writes_traces);
         let first = t.gradient.first().unwrap_or(&t.residual);
         chosen.push(ChosenKernels {
             shape: group.shape,
             curved: part.spec.rule != MetricRule::Affine,
-            fast: fast.is_some() || passes.is_some(),
+            fast: !matches!(kernels, Chosen::Universal),
             name: first.source.name.clone(),
             texts: [Some(t.residual), Some(t.stage), Some(t.speed), t.traces]
                 .into_iter()

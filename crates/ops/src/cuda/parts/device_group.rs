@@ -5,9 +5,8 @@
 //! elements. Launches fill in [`Arguments`] with addresses and weights; they do not allocate, so that they
 //! can be recorded in a graph.
 
-use crate::cuda::choose::fast::Fast;
-use crate::cuda::choose::fast_diffusion::FastDiffusion;
-use crate::cuda::choose::part_texts::{check_split, part_texts};
+use crate::cuda::choose::part_texts::part_texts;
+use crate::cuda::choose::plan::Plan;
 use crate::cuda::parts::arguments::{Arguments, OwnBoundaries};
 use crate::cuda::parts::branches::{Lane, Share};
 use crate::cuda::parts::faces::{FaceTables, TraceSource};
@@ -245,16 +244,12 @@ impl<T: PackScalar> DeviceGroup<T> {
                 code[i] = EXTERIOR;
             }
         }
-        let fast = Fast::of_parts(law, group, form)?;
-        let passes = FastDiffusion::of_parts(law, group, form)?;
-        let first = fast.first().and_then(Option::as_ref);
-        let nodes = passes.first().and_then(|p| p.as_ref()?.nodes.as_deref());
-        let faces = match nodes.or_else(|| first.and_then(Fast::interpolated_nodes)) {
+        let plan = Plan::new(law, group, form)?;
+        let faces = match plan.nodes() {
             Some(nodes) => FaceTables::of_nodes(group, nodes)?,
             None => FaceTables::of_points(group, neighbours),
         };
-        let split = passes.iter().flatten().any(|passes| passes.gradient.len() > 1);
-        let written = faces.source == TraceSource::Traces;
+        let written = plan.writes_traces;
         let unit: Vec<f64> = group.bounds.iter().map(|b| b.unit(StepMeasure::default(), order)).collect();
         let spread: Vec<f64> = match law.lifts {
             Some(_) => group.bounds.iter().map(|b| b.spread).collect(),
@@ -263,11 +258,9 @@ impl<T: PackScalar> DeviceGroup<T> {
         let parts = group
             .parts
             .iter()
-            .zip(fast.iter().zip(&passes))
-            .map(|(part, (fast, passes))| {
-                check_split(law, fast.as_ref(), passes.as_ref())?;
-                let of = Setting { law, group, part };
-                let (texts, packed) = part_texts(of, form, fast.as_ref(), passes.as_ref(), written);
+            .zip(&plan.parts)
+            .map(|(part, chosen)| {
+                let (texts, packed) = part_texts(Setting { law, group, part }, form, chosen, written);
                 let kernel = |text: &KernelText, entry| Kernel::new(cuda, text, entry, part.n_elements);
                 let residual = kernel(&texts.residual, "residual")?;
                 let stage = kernel(&texts.stage, "residual")?;
@@ -278,12 +271,8 @@ impl<T: PackScalar> DeviceGroup<T> {
                     texts.gradient.iter().map(|text| kernel(text, "gradient")).collect::<Result<_, _>>()?;
                 let upload = |what, values: &[T]| DeviceBuffer::from_slice(cuda, what, values);
                 let wide = stage.wide;
-                let entries = passes.as_ref().map(FastDiffusion::entries);
-                let entries = entries.or_else(|| fast.as_ref().map(Fast::entries));
-                let own = entries.map(|entries| FastOperators::new(cuda, entries, wide));
-                let takes_map = matches!(fast, Some(Fast::Simplex(_)))
-                    || passes.as_ref().is_some_and(|passes| passes.takes_map);
-                let map: &[T] = if takes_map { &part.map } else { &[] };
+                let own = chosen.entries().map(|entries| FastOperators::new(cuda, entries, wide));
+                let map: &[T] = if chosen.takes_map() { &part.map } else { &[] };
                 Ok(DevicePart {
                     fast: own.transpose()?,
                     residual,
@@ -320,7 +309,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             traces: DeviceBuffer::zeros(cuda, "traces", if written { group.trace.len() } else { 0 })?,
             faces,
             published: match law.lifts {
-                Some(_) => Some(GroupPublished::new(cuda, group, neighbours, split)?),
+                Some(_) => Some(GroupPublished::new(cuda, group, neighbours, plan.splits_gradient())?),
                 None => None,
             },
             source: DeviceBuffer::zeros(cuda, "the source", if law.source { group.state.len() } else { 0 })?,

@@ -1,6 +1,6 @@
 //! Which kernels a device would run: the rule that chooses, asked without a device.
 
-use crate::cuda::choose::fast::layout;
+use crate::cuda::choose::layout::layout;
 use crate::cuda::choose::part_texts::ChosenKernels;
 use crate::cuda::choose::part_texts::kernel_texts;
 use crate::cuda::choose::scheme::on_device;

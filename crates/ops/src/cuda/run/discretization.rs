@@ -8,7 +8,7 @@
 //! or the second pass, of every part, in concurrent branches. On several ranks traces and published fluxes
 //! are sent in a stream of their own as soon as they exist; see `halo.rs`.
 
-use crate::cuda::choose::fast::layout;
+use crate::cuda::choose::layout::layout;
 use crate::cuda::choose::part_texts::kernel_texts;
 use crate::cuda::choose::scheme::on_device;
 use crate::cuda::parts::branches::{Branches, Share};

@@ -9,7 +9,7 @@
 mod suspects;
 mod text;
 
-use crate::cuda::choose::fast::layout;
+use crate::cuda::choose::layout::layout;
 use crate::cuda::choose::scheme::on_device;
 use crate::cuda::run::discretization::CudaDiscretization;
 use crate::cuda::run::limiter::suspects::SuspectsText;

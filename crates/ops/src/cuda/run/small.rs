@@ -2,7 +2,7 @@
 //!
 //! On such meshes a stage takes no longer than the launch of its kernels.
 
-use crate::cuda::choose::fast::Fast;
+use crate::cuda::choose::plan::{Chosen, Plan};
 use crate::cuda::run::discretization::{CudaDiscretization, law_text};
 use crate::cuda::terms::boundary::ConditionText;
 use crate::cuda::text::kernel_text::{KernelText, LawText};
@@ -47,9 +47,9 @@ pub(crate) fn gathered<T: PackScalar>(
     }
     let conditions = ConditionText::new::<T>(law, &d.boundaries)?;
     let law = law.with_text(&conditions.functions);
-    let fast = Fast::of_parts(&law, group, d.scheme.form)?;
-    let text = |(part, fast): (_, &Option<Fast>)| {
-        fast.as_ref()?.small_text(&Setting { law: &law, group, part }, runs, multiprocessors)
+    let plan = Plan::new(&law, group, d.scheme.form)?;
+    let text = |(part, chosen): (_, &Chosen)| {
+        chosen.fast()?.small_text(&Setting { law: &law, group, part }, runs, multiprocessors)
     };
-    Ok(group.parts.iter().zip(&fast).map(text).collect())
+    Ok(group.parts.iter().zip(&plan.parts).map(text).collect())
 }
