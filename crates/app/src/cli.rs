@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use dgsuite_gpu::comm::CommError;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use self::ranks::Team;
 use crate::bench::BenchError;
@@ -41,7 +41,7 @@ use crate::plan::Choices;
 use crate::run::log::Log;
 use crate::run::{Report, Status};
 use crate::study::{Study, StudyError};
-use crate::systems::hyperbolic::DeviceError;
+use crate::systems::hyperbolic::{DeviceError, KernelChoice};
 use crate::writer::WriterError;
 
 /// High-order discontinuous Galerkin flow solver: one binary, one pipeline file.
@@ -427,28 +427,30 @@ fn exit_code(report: &Report) -> u8 {
 }
 
 fn check(args: &CheckArgs) -> anyhow::Result<u8> {
-    let mistakes = match planned(&args.file) {
-        Ok(_) if args.json => json!([]),
-        Ok(text) => {
+    let (mistakes, kernels) = match planned(&args.file) {
+        Ok((_, kernels)) if args.json => (json!([]), kernels),
+        Ok((text, _)) => {
             print(&text)?;
             print(&format!("{} is fit to run", shown(&args.file.file)))?;
             return Ok(0);
         }
-        Err(error) if args.json => error.to_json(),
+        Err(error) if args.json => (error.to_json(), Vec::new()),
         Err(error) => return Err(error.into()),
     };
     let fit = mistakes == json!([]);
-    print(&serde_json::to_string_pretty(&json!({ "fit": fit, "mistakes": mistakes }))?)?;
+    let kernels: Vec<Value> = kernels.iter().map(KernelChoice::to_json).collect();
+    let found = json!({ "fit": fit, "mistakes": mistakes, "kernels": kernels });
+    print(&serde_json::to_string_pretty(&found)?)?;
     Ok(if fit { 0 } else { 2 })
 }
 
-/// Makes the plan of a file, and describes it.
-fn planned(args: &FileArgs) -> Result<String, InputError> {
+/// Makes the plan of a file, and describes it, with the kernels that a GPU would run.
+fn planned(args: &FileArgs) -> Result<(String, Vec<KernelChoice>), InputError> {
     let document = args.document()?;
     let sections = document.sections()?;
     Ok(match sections.study() {
-        Some(spec) => Study::new(&document, &sections, spec, &args.choices())?.describe_cases(),
-        None => Job::new(&document, &args.choices())?.describe(),
+        Some(spec) => (Study::new(&document, &sections, spec, &args.choices())?.describe_cases(), Vec::new()),
+        None => Job::new(&document, &args.choices())?.describe_with_kernels(),
     })
 }
 

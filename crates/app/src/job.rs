@@ -20,6 +20,7 @@ use crate::run::elliptic::PreparedElliptic;
 use crate::run::log::Log;
 use crate::run::{Prepared, Report};
 use crate::systems::ROOT;
+use crate::systems::hyperbolic::KernelChoice;
 use crate::writer::{WriterError, atomic};
 
 /// A run that is ready to start.
@@ -125,6 +126,17 @@ impl Job {
             Run::Flow(run) => run.describe(),
             Run::Elliptic(run) => run.describe(),
         }
+    }
+
+    /// As [`describe`](Self::describe), with the kernels that a GPU runs or would run, if the model marches
+    /// in time.
+    pub fn describe_with_kernels(&mut self) -> (String, Vec<KernelChoice>) {
+        let mut text = self.describe();
+        let kernels = match &self.run {
+            Run::Flow(run) => run.forecast(&mut text),
+            Run::Elliptic(_) => Vec::new(),
+        };
+        (text, kernels)
     }
 
     /// Runs, writes results and the summary, and a report if there are published values to compare with.

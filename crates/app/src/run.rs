@@ -47,7 +47,7 @@ use crate::pipeline::unsolved;
 use crate::plan::print::{self, grouped};
 use crate::plan::{Choices, Plan};
 use crate::systems::hyperbolic::{
-    Coldest, Description, Device, Hyperbolic, Law, Norms, Origin, StepMeasure, Trail,
+    Coldest, Description, Device, Hyperbolic, KernelChoice, Law, Norms, Origin, StepMeasure, Trail,
 };
 use crate::systems::{ROOT, SystemError};
 use crate::writer::WriterError;
@@ -120,6 +120,16 @@ impl Prepared {
         let stable_cfl = solver.stable_cfl().ok();
         let setup_s = start.elapsed().as_secs_f64();
         Ok(Self { plan, solver, description, projection, setup_s, stable_cfl })
+    }
+
+    /// The kernels that a GPU runs or, for a run on the CPU, would run; these are added to the plan's `text`.
+    pub fn forecast(&self, text: &mut String) -> Vec<KernelChoice> {
+        if !self.description.device_name.is_empty() {
+            return self.description.kernels.clone();
+        }
+        let kernels = self.solver.forecast();
+        text.push_str(&print::forecast(&kernels));
+        kernels
     }
 
     /// Describes the plan in words, with the first step size.

@@ -11,6 +11,7 @@ pub(crate) mod engine;
 mod error;
 pub mod hyperbolic;
 pub mod incompressible;
+mod kernel_choice;
 mod measured;
 mod ranked;
 pub mod setup;

@@ -539,8 +539,40 @@ fn mistakes_are_told_as_json() {
     assert_eq!(range["hint"], Value::Null);
     let outcome = Case::new(STREAM).dgsuite(&["check", "case.yaml", "--json"]);
     let told: Value = serde_json::from_str(&outcome.stdout).unwrap();
-    assert_eq!((outcome.code, told), (0, json!({ "fit": true, "mistakes": [] })));
+    assert_eq!((outcome.code, &told["fit"], &told["mistakes"]), (0, &json!(true), &json!([])));
+    assert_eq!((&told["kernels"][0]["name"], &told["kernels"][0]["fast"]), (&json!("element"), &json!(true)));
     let outcome = case.dgsuite(&["check", "none.yaml", "--json"]);
     let told: Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!((&told["mistakes"][0]["code"], outcome.code), (&json!("unreadable-file"), 2));
+}
+
+/// What is said to have a faster kernel on a GPU has one.
+#[test]
+fn advice_about_kernels_holds() {
+    let case = Case::new(PLATE);
+    let told = |set: &[&str]| {
+        let mut args = vec!["check", "case.yaml", "--json"];
+        set.iter().for_each(|set| args.extend(["--set", set]));
+        let told: Value = serde_json::from_str(&case.dgsuite(&args).stdout).unwrap();
+        told["kernels"][0].clone()
+    };
+    let collocated = ("cubature: collocated", "space.cubature=collocated");
+    for (slow, advice) in [
+        ("space.cubature.volume=9", [("order 4", "space.order=4"), collocated]),
+        ("space.basis=taylor", [("basis: modal", "space.basis=modal"), collocated]),
+    ] {
+        let kernel = told(&[slow]);
+        assert_eq!((&kernel["name"], &kernel["fast"]), (&json!("universal"), &json!(false)));
+        assert_eq!(kernel["faster"], json!(advice.map(|(words, _)| words)), "{slow}");
+        for (words, set) in advice {
+            // A change of the basis or cubature takes the place of the slow one.
+            let sets = if set.starts_with("space.order") { vec![slow, set] } else { vec![set] };
+            assert_eq!(told(&sets)["fast"], true, "{slow}: {words}");
+        }
+    }
+    let text = case.dgsuite(&["check", "case.yaml", "--set", "space.basis=taylor"]).stdout;
+    assert!(text.contains("on a GPU    affine quadrilateral: universal\n"), "{text}");
+    let advice =
+        "quadrilateral elements would have a faster kernel with basis: modal or cubature: collocated\n";
+    assert!(text.contains(advice), "{text}");
 }

@@ -29,6 +29,7 @@ pub use elliptic::{CudaBlockInverse, CudaMass, CudaPTransfer, CudaSipdg};
 pub use run::clock::{BoundsCopy, RING, StepBound, StepChoice};
 pub use run::control::{Attempt, AttemptsCopy, ControlStart, DeviceControl};
 pub use run::discretization::{CudaDiscretization, StageAddresses};
+pub use run::forecast::{Change, Forecast};
 pub use run::measure::{Integrand, Measures, PointRule};
 pub use run::sample::{Sampler, SamplesUnderWay};
 pub use terms::boundary::StageTime;

@@ -10,5 +10,6 @@ pub(crate) mod lines;
 pub(crate) mod packing;
 pub(crate) mod positions;
 pub(crate) mod quadratic;
+pub(crate) mod sample;
 pub(crate) mod scheme;
 pub(crate) mod step_measure;

@@ -16,7 +16,7 @@ use super::Plan;
 use crate::pipeline::output::Every;
 use crate::pipeline::time::AdaptiveSpec;
 use crate::systems::elliptic::SolverOptions;
-use crate::systems::hyperbolic::{Description, Form, Law, Setup, SplitFlux, StepMeasure};
+use crate::systems::hyperbolic::{Description, Form, KernelChoice, Law, Setup, SplitFlux, StepMeasure};
 use crate::systems::incompressible::{
     Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
 };
@@ -133,16 +133,34 @@ pub fn plan(
     if !kernels.is_empty() {
         line("kernels", kernels.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "));
     }
-    if kernels.iter().any(|kernel| !kernel.fast) {
-        line(
-            "",
-            "the universal kernel is 3 to 20 times slower than others; `dgsuite bench --all --dry` lists the orders, \
-             forms and models that have kernels of their own"
-                .to_owned(),
-        );
+    for text in advice(kernels) {
+        line("", text);
     }
     line("output", output_line(plan));
     out
+}
+
+/// The kernels that a GPU would run, as lines of a plan; empty if there are none.
+pub fn forecast(kernels: &[KernelChoice]) -> String {
+    if kernels.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = kernels.iter().map(ToString::to_string).collect();
+    let mut out = format!("{:<11} {}\n", "on a GPU", names.join("; "));
+    for text in advice(kernels) {
+        let _ = writeln!(out, "{:<11} {text}", "");
+    }
+    out
+}
+
+/// What would make universal kernels fast, if there are any.
+fn advice(kernels: &[KernelChoice]) -> Vec<String> {
+    if kernels.iter().all(|kernel| kernel.fast) {
+        return Vec::new();
+    }
+    let slow = "the universal kernel is 3 to 20 times slower than others; `dgsuite bench --all --dry` lists the \
+                orders, forms and models that have kernels of their own";
+    [slow.to_owned()].into_iter().chain(kernels.iter().filter_map(KernelChoice::advice)).collect()
 }
 
 /// The discretisation of an explicit model.

@@ -90,8 +90,7 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
     put("ranks", json!(plan.setup.comm.size()));
     put("threads", json!(facts.description.threads));
     put("kernel", json!(facts.description.kernel));
-    let kernel = |k: &KernelChoice| json!({ "shape": k.shape.name(), "curved": k.curved, "name": k.name, "fast": k.fast });
-    put("kernels", json!(facts.description.kernels.iter().map(kernel).collect::<Vec<_>>()));
+    put("kernels", json!(facts.description.kernels.iter().map(KernelChoice::to_json).collect::<Vec<_>>()));
     put("precision", json!(if plan.setup.precision == Precision::Double { "double" } else { "single" }));
     put("model", json!(plan.variables.law().name()));
     put(

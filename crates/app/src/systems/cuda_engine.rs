@@ -46,10 +46,20 @@ impl<T: PackScalar> Described for CudaDiscretization<T> {
     }
     fn kernels(&self) -> Vec<KernelChoice> {
         let kinds = self.kernels().unwrap_or_default();
-        kinds
-            .into_iter()
-            .map(|kind| KernelChoice::new(kind.shape, kind.curved, kind.fast, &kind.name))
-            .collect()
+        let mut kernels: Vec<KernelChoice> =
+            kinds.into_iter().map(|k| KernelChoice::new(k.shape, k.curved, k.fast, &k.name)).collect();
+        if kernels.iter().any(|kernel| !kernel.fast) {
+            let forecast = self.forecast();
+            for kernel in &mut kernels {
+                let same = |f: &&KernelChoice| (f.shape, f.curved) == (kernel.shape, kernel.curved);
+                kernel.faster = forecast.iter().find(same).map_or_else(Vec::new, |f| f.faster.clone());
+            }
+        }
+        kernels
+    }
+    fn forecast(&self) -> Vec<KernelChoice> {
+        let forecast = Self::forecast(self.description()).unwrap_or_default();
+        forecast.iter().map(KernelChoice::of).collect()
     }
     fn representation(&self) -> Representation {
         self.description().representation()

@@ -5,7 +5,7 @@ use super::hyperbolic::KernelChoice;
 use super::solves::{Driven, Histories, SolveStatistics};
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
-use dgsuite_ops::cuda::{Attempt, ControlStart, SamplesUnderWay};
+use dgsuite_ops::cuda::{Attempt, ControlStart, CudaDiscretization, SamplesUnderWay};
 use dgsuite_ops::{
     AtPoints, BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StageWeights,
     StepMeasure,
@@ -203,6 +203,10 @@ pub(crate) trait Described: Sync {
     fn kernels(&self) -> Vec<KernelChoice> {
         Vec::new()
     }
+    /// The kernels that a GPU would run.
+    fn forecast(&self) -> Vec<KernelChoice> {
+        Vec::new()
+    }
     /// Basis functions of a shape in the space of this kind with another basis and order.
     fn basis_size_in(&self, _basis: Representation, _order: usize, _shape: Shape) -> usize {
         0
@@ -224,6 +228,10 @@ impl<T: PackScalar> Described for Discretization<T> {
     }
     fn kernel(&self) -> String {
         self.simd().to_string()
+    }
+    fn forecast(&self) -> Vec<KernelChoice> {
+        let forecast = CudaDiscretization::forecast(self).unwrap_or_default();
+        forecast.iter().map(KernelChoice::of).collect()
     }
     fn device_name(&self) -> String {
         String::new()

@@ -37,6 +37,7 @@ pub use super::device::{Device, DeviceError};
 use super::dispatch;
 use super::engine::Engine;
 pub use super::error::SystemError;
+pub use super::kernel_choice::KernelChoice;
 use super::ranked::Ranked;
 pub use super::setup::{BoundaryKind, Law, Precision, ReactionTerm, Riemann, Setup, SourceTerm};
 pub use super::solves::{Histories, SolveStatistics};
@@ -99,33 +100,6 @@ impl fmt::Display for GroupDescription {
             rule(p.face),
             p.rule.name()
         )
-    }
-}
-
-/// The kernel that a GPU runs for the residual of elements of one shape, affine or curved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KernelChoice {
-    /// The shape.
-    pub shape: Shape,
-    /// Whether the elements are curved.
-    pub curved: bool,
-    /// Whether the kernel was made for such elements; the universal kernel runs all others.
-    pub fast: bool,
-    /// The name of the kernel.
-    pub name: String,
-}
-
-impl KernelChoice {
-    /// From the name of the kernel's file.
-    pub(crate) fn new(shape: Shape, curved: bool, fast: bool, file: &str) -> Self {
-        let name = file.trim_end_matches(".cu").trim_end_matches("_gradient");
-        Self { shape, curved, fast, name: if fast { name.to_owned() } else { "universal".to_owned() } }
-    }
-}
-
-impl fmt::Display for KernelChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {}", if self.curved { "curved" } else { "affine" }, self.shape.name(), self.name)
     }
 }
 
@@ -247,6 +221,12 @@ impl Hyperbolic {
             device_name: d.device_name(),
             kernels: d.kernels(),
         }
+    }
+
+    /// The kernels that a GPU would run; empty for incompressible flow.
+    #[must_use]
+    pub fn forecast(&self) -> Vec<KernelChoice> {
+        self.engine.discretization().forecast()
     }
 
     /// Returns the parameters.

@@ -5,6 +5,7 @@ pub(super) mod clock;
 pub(super) mod control;
 pub(super) mod discretization;
 pub(super) mod exchange;
+pub(super) mod forecast;
 pub(super) mod halo;
 pub(super) mod limiter;
 pub(super) mod measure;

@@ -133,10 +133,10 @@ const RUN: usize = 8;
 
 /// One element as input to the construction of groups.
 #[derive(Clone, Copy)]
-struct Entry {
-    global: u32,
-    set: usize,
-    local: usize,
+pub(crate) struct Entry {
+    pub(crate) global: u32,
+    pub(crate) set: usize,
+    pub(crate) local: usize,
 }
 
 /// Builds the groups of `mesh` for `n_fields` unknowns. `whole` are the needs of the whole mesh if `mesh` is
@@ -238,7 +238,7 @@ pub(crate) fn build_with<T: PackScalar>(
 }
 
 /// Returns affine elements, curved elements, and the largest geometry order of the curved ones.
-fn split_kinds(mesh: &Mesh, shape: Shape) -> (Vec<Entry>, Vec<Entry>, usize) {
+pub(crate) fn split_kinds(mesh: &Mesh, shape: Shape) -> (Vec<Entry>, Vec<Entry>, usize) {
     let (mut affine, mut curved, mut order) = (Vec::new(), Vec::new(), 1);
     for (s, set) in mesh.sets.iter().enumerate().filter(|(_, set)| set.shape == shape) {
         let points = lattice(shape, set.order);
