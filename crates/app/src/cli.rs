@@ -247,7 +247,11 @@ pub fn main(cli: Cli) -> ExitCode {
 /// The message of an error: its code, if it has one, and how to read more about it.
 fn told(error: &anyhow::Error) -> String {
     let text = printable(&error.to_string());
-    match &Code::of(error)[..] {
+    let codes = match error.downcast_ref::<plot::PlotError>() {
+        Some(error) => vec![error.code()],
+        None => Code::of(error),
+    };
+    match &codes[..] {
         [] => format!("error: {text}"),
         codes => format!("error[{}]: {text}\n{}", codes[0], Code::more_about(codes)),
     }

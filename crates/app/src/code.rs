@@ -23,7 +23,8 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// All codes, those of the file first, then those of its mesh, the machine and the run.
+            /// All codes, those of the file first, then those of its mesh, the machine, the run and its
+            /// results.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
             /// Their words.
@@ -120,6 +121,18 @@ codes! {
     NotSteady = "not-steady",
     /// A linear system that could not be solved.
     LinearSystem = "linear-system",
+    /// A value of a run that is not within its limits.
+    CheckFailed = "check-failed",
+    /// A folder without the results that a command needs.
+    NoResults = "no-results",
+    /// A file of results that cannot be read.
+    DamagedResults = "damaged-results",
+    /// A field, column or time that results do not have.
+    UnknownField = "unknown-field",
+    /// A picture in which there would be nothing.
+    NothingToDraw = "nothing-to-draw",
+    /// An option of a command with a value that it cannot have.
+    BadOption = "bad-option",
 }
 
 impl fmt::Display for Code {

@@ -281,10 +281,7 @@ impl Study {
         let mut status = failure.as_ref().map_or(Status::Ok, |(status, _)| *status);
         let mut summary = self.facts(table);
         let checks = if status == Status::Ok { self.measure(table, &summary) } else { Vec::new() };
-        for check in &checks {
-            if check.passed { log.result(&check.to_string()) } else { log.warn(&check.to_string()) }
-        }
-        if checks.iter().any(|check| !check.passed) {
+        if !checks::told(&checks, log) {
             status = Status::CheckFailed;
         }
         summary.insert("checks".into(), checks.iter().map(CheckResult::to_json).collect());

@@ -147,6 +147,7 @@ fn checks_decide_the_exit_code() {
         assert_eq!(summary["status"] == json!("ok"), outcome.code == 0);
         assert_eq!(summary["checks"][0]["passed"], json!(outcome.code == 0));
         assert_eq!(outcome.stderr.contains("check FAILED"), outcome.code == 1);
+        assert_eq!(outcome.stderr.contains("`dgsuite explain check-failed` tells more"), outcome.code == 1);
         outcome.code
     };
     assert_eq!(check("{ value: error.l2.u, below: 1 }"), 0);
@@ -529,14 +530,14 @@ fn pictures_say_what_is_missing() {
     let bytes = fs::read(&file).unwrap();
     fs::write(case.path("broken.vtu"), &bytes[..bytes.len() - 200]).unwrap();
     for (args, parts) in [
-        (&["nowhere"][..], &["nowhere", "no such folder", "out/vortex"][..]),
+        (&["nowhere"][..], &["error[no-results]", "nowhere", "no such folder", "out/vortex"][..]),
         (&["out"], &["out has no fields", "out/case"]),
-        (&["out/case", "--field", "U2"], &["no field `U2`", "there is: u"]),
-        (&["out/case", "--time", "7"], &["at time 7", "at times 0 to 0.1"]),
+        (&["out/case", "--field", "U2"], &["error[unknown-field]", "no field `U2`", "there is: u"]),
+        (&["out/case", "--time", "7"], &["error[unknown-field]", "at time 7", "at times 0 to 0.1"]),
         (&["out/case", "--slice", "z=0"], &["plane domain"]),
-        (&["out/case", "--zoom", "5:6,5:6"], &["--zoom"]),
-        (&["out/case", "-o", "a.pgn"], &["a.pgn", "did you mean .png?"]),
-        (&["broken.vtu"], &["broken.vtu", "cut short", "again"]),
+        (&["out/case", "--zoom", "5:6,5:6"], &["error[", "--zoom"]),
+        (&["out/case", "-o", "a.pgn"], &["error[bad-option]", "a.pgn", "did you mean .png?"]),
+        (&["broken.vtu"], &["error[damaged-results]", "broken.vtu", "cut short", "again"]),
         (&["out/case", "--size", "0x0"], &["--size", "1200x800"]),
     ] {
         let outcome = case.dgsuite(&[&["picture"], args].concat());
@@ -575,9 +576,9 @@ fn tables_of_several_runs_and_reference_values_are_one_picture() {
     assert_eq!(drawn(&["-o", "e.png"]).code, 0);
     assert_eq!(&fs::read(case.path("e.png")).unwrap()[1..4], b"PNG");
     for (args, parts) in [
-        (&["plot", "out/p1"][..], &["is a folder", "out/p1/monitors/error.csv"][..]),
-        (&["plot", tables[0], "--y", "nothing"], &["no column `nothing`", column]),
-        (&["plot", tables[0], "-o", "e.pdf"], &["e.pdf", ".svg or .png"]),
+        (&["plot", "out/p1"][..], &["error[no-results]", "is a folder", "out/p1/monitors/error.csv"][..]),
+        (&["plot", tables[0], "--y", "nothing"], &["error[unknown-field]", "no column `nothing`", column]),
+        (&["plot", tables[0], "-o", "e.pdf"], &["error[bad-option]", "e.pdf", ".svg or .png"]),
         (&["plot", tables[0], "--points", "none.csv"], &["none.csv"]),
     ] {
         let outcome = case.dgsuite(args);
@@ -612,7 +613,11 @@ fn a_report_is_one_page_without_a_request() {
         assert_eq!(page.matches(tag).count(), page.matches(end).count(), "{tag}");
     }
     let outcome = case.dgsuite(&["report", "nowhere"]);
-    assert!(outcome.code == 2 && outcome.stderr.contains("no such folder"), "{}", outcome.stderr);
+    assert!(
+        outcome.code == 2 && outcome.stderr.contains("error[no-results]: nowhere has"),
+        "{}",
+        outcome.stderr
+    );
 }
 
 /// A table is a function of the file's formulas: the state that enters through a boundary, linear between the

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use crate::code::Code;
 use crate::pipeline::nearest::nearest;
 use crate::run::pictures;
 use crate::writer::WriterError;
@@ -67,6 +68,19 @@ pub(super) enum PlotError {
     Nothing { file: PathBuf, log: bool },
     #[error("{} cannot be written: the name of a picture ends in .svg or .png", path.display())]
     Kind { path: PathBuf },
+}
+
+impl PlotError {
+    /// The code of the message.
+    pub(super) fn code(&self) -> Code {
+        match self {
+            Self::File(error) => error.into(),
+            Self::Folder { .. } => Code::NoResults,
+            Self::Column { .. } => Code::UnknownField,
+            Self::Nothing { .. } => Code::NothingToDraw,
+            Self::Kind { .. } => Code::BadOption,
+        }
+    }
 }
 
 /// Draws the picture and returns its path.

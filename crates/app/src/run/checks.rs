@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::log::Log;
 use super::summary::number_at;
+use crate::code::Code;
 use crate::pipeline::checks::{CheckSpec, Limit, rounded};
 use crate::pipeline::expression::Constants;
 
@@ -31,6 +33,18 @@ pub fn measure(
     // The limits were read with the same names when the plan was made, so this does not fail.
     let limit = check.limit(constants).ok()?;
     Some(CheckResult { value: name, limit, measured, passed: measured.is_some_and(|x| limit.holds(x)) })
+}
+
+/// Prints all checks, and behind them where to read more if one has failed; returns whether all have passed.
+pub fn told(checks: &[CheckResult], log: &mut Log) -> bool {
+    for check in checks {
+        if check.passed { log.result(&check.to_string()) } else { log.warn(&check.to_string()) }
+    }
+    let passed = checks.iter().all(|check| check.passed);
+    if !passed {
+        log.warn(&Code::more_about(&[Code::CheckFailed]));
+    }
+    passed
 }
 
 impl CheckResult {

@@ -188,10 +188,7 @@ impl PreparedElliptic {
         }
         answer::lines(&summary).iter().for_each(|line| log.result(line));
         table.iter().for_each(|table| log.result(table));
-        for check in &checks {
-            if check.passed { log.result(&check.to_string()) } else { log.warn(&check.to_string()) }
-        }
-        if checks.iter().any(|check| !check.passed) {
+        if !checks::told(&checks, log) {
             status = Status::CheckFailed;
         }
         summary.insert("checks".into(), checks.iter().map(CheckResult::to_json).collect());
