@@ -46,7 +46,7 @@ where
     // Not the exact solution: its error and the jumps between elements and at boundaries are not small.
     host.project(exact.as_ref(), 0.0, &mut u);
     for (i, x) in u.iter_mut().enumerate() {
-        *x = *x * T::from_f64(1.0 + 0.01 * (i as f64).sin());
+        *x *= T::from_f64(1.0 + 0.01 * (i as f64).sin());
     }
     let canonical = host.to_canonical(&u);
     let own =
