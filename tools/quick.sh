@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks what was changed, in about half a minute after an edit: run it while you write, and .ci/run before a merge.
+# Checks what was changed, in about half a minute after an edit. Run it while you write, .ci/run before a
+# merge.
 #
 #     tools/quick.sh [CRATE …]      CRATE: a folder of crates/; default: those that differ from `main`
 #
