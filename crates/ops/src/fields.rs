@@ -17,7 +17,6 @@ use dgsuite_basis::{
 };
 use dgsuite_physics::Exact;
 use rayon::prelude::*;
-use std::collections::HashMap;
 
 /// The functions of an element and their derivatives at the points that `points` returns for a shape, by sum
 /// factorisation where the element is a product of lines: the points must be such a product then, too.
@@ -190,18 +189,16 @@ impl<T: PackScalar> Discretization<T> {
         places.into_iter().zip(points).map(state).collect()
     }
 
-    /// Group and slot of elements of the mesh.
+    /// Group and slot of elements of the mesh; `None` for others.
     fn places(&self, elements: impl Iterator<Item = usize>) -> Vec<Option<(usize, usize)>> {
-        let elements: Vec<usize> = elements.collect();
-        let mut found: HashMap<usize, Option<(usize, usize)>> = elements.iter().map(|&e| (e, None)).collect();
-        for (g, group) in self.groups.iter().enumerate() {
-            for slot in group.real_slots() {
-                if let Some(place) = found.get_mut(&(group.elements[slot] as usize)) {
-                    *place = Some((g, slot));
-                }
+        let slots = self.slots.get_or_init(|| {
+            let mut slots = vec![(0, 0); self.mesh.n_elements()];
+            for (g, group) in self.groups.iter().enumerate() {
+                group.real_slots().for_each(|s| slots[group.elements[s] as usize] = (g as u32, s as u32));
             }
-        }
-        elements.iter().map(|element| found[element]).collect()
+            slots
+        });
+        elements.map(|e| slots.get(e).map(|&(g, slot)| (g as usize, slot as usize))).collect()
     }
 
     /// The conserved state at reference point `r` of an element.

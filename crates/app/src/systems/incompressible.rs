@@ -21,6 +21,7 @@ mod laws;
 mod lower_order;
 mod machine;
 mod penalty;
+mod phases;
 mod setup;
 mod slip;
 mod subcycles;

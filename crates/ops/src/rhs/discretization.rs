@@ -37,7 +37,7 @@ use dgsuite_basis::{Cubature, Shape};
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use dgsuite_mesh::Mesh;
 use rayon::prelude::*;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Number of blocks in one task of a parallel loop.
 pub(crate) const CHUNK: usize = 16;
@@ -73,6 +73,8 @@ pub struct Discretization<T: Element> {
     /// Factors of the step, per group and slot; empty vectors if all elements use the same step.
     local: Vec<Vec<T>>,
     pub(crate) ranks: Option<Arc<Ranks>>,
+    /// Group and slot of each element, for reading points; made when it is first used.
+    pub(crate) slots: OnceLock<Vec<(u32, u32)>>,
     whole: Option<Whole>,
     pub(crate) halo: Option<Halo>,
     /// Per group, the blocks that do not read cut faces, then those that do; empty on one rank.
@@ -271,6 +273,7 @@ impl<T: PackScalar> Discretization<T> {
             measure: StepMeasure::default(),
             local: vec![Vec::new(); mesh_groups],
             ranks,
+            slots: OnceLock::new(),
             whole: None,
             halo,
             order,

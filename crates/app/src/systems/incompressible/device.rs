@@ -4,6 +4,7 @@ use super::host::{Borrowed, Elliptics};
 use super::laws;
 use super::lower_order::LowerOrder;
 use super::machine::{Machine, Map, Pass};
+use super::phases::Moment;
 use super::setup::Incompressible;
 use crate::systems::SystemError;
 use crate::systems::elliptic::on_device::bridge::{BetweenOrders, InverseMass, OnDevice};
@@ -319,6 +320,10 @@ impl Machine for DeviceMachine {
     fn errors(&self, state: &[&V], exact: &dyn Exact, t: f64) -> Option<(Vec<String>, Norms)> {
         let measures = &self.measured.measures;
         self.with_state(state, |on, u| on.errors(&mut measures.borrow_mut(), u.buffer(), exact, t))
+    }
+
+    fn now(&self) -> Moment {
+        Moment::on(&self.cuda).unwrap_or_else(|_| Moment::now())
     }
 
     fn bytes(&self) -> usize {

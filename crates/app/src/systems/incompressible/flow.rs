@@ -21,6 +21,7 @@ use super::components::Components;
 use super::forcing::Forcing;
 use super::machine::{Machine, OfPressure, Pass};
 use super::penalty::PenaltyStep;
+use super::phases::{Phase, Phases};
 use super::setup::{Incompressible, PressureOrder, Splitting, VelocityOptions};
 use super::subcycles::Subcycles;
 use super::velocity::VelocitySolver;
@@ -31,7 +32,6 @@ use dgsuite_amg::{Projection, Reference, Stop};
 use dgsuite_gpu::{GpuError, Vector};
 use dgsuite_ops::{OpsError, StepMeasure};
 use dgsuite_timeint::{Multistep, Weights};
-use std::time::Instant;
 
 /// Largest order of a scheme.
 const ORDERS: usize = 3;
@@ -75,6 +75,7 @@ pub(super) struct Flow<M: Machine> {
     /// The mean of the pressure, if the problem leaves it open.
     constants: Option<Mean<M::V>>,
     pub(super) statistics: SolveStatistics,
+    pub(super) phases: Phases,
 }
 
 struct Work<V> {
@@ -134,6 +135,7 @@ impl<M: Machine> Flow<M> {
             guesses: equal.then(|| Projection::new(FORMER)),
             constants: constants.transpose()?,
             velocity,
+            phases: Phases::default(),
             statistics: SolveStatistics {
                 velocity: vec![Iterations::default(); dim],
                 ..SolveStatistics::default()
@@ -163,7 +165,7 @@ impl<M: Machine> Flow<M> {
         let w = self.steps.weights(dt);
         let (end, s) = (t + dt, w.gamma / dt);
         self.respond(end, s)?;
-        let start = Instant::now();
+        let start = self.machine.now();
         match self.subcycles {
             None => {
                 self.convect(t)?;
@@ -173,7 +175,7 @@ impl<M: Machine> Flow<M> {
         }
         self.add_force(s);
         self.stable = None;
-        self.statistics.seconds.advection += start.elapsed().as_secs_f64();
+        self.phases.add(Phase::Advection, start, self.machine.now());
         match self.law.splitting {
             Splitting::Dual => self.dual(end, dt, s, &w)?,
             Splitting::PressureCorrection { rotational } => {
@@ -337,7 +339,7 @@ impl<M: Machine> Flow<M> {
     }
 
     fn dual(&mut self, end: f64, dt: f64, s: f64, w: &Weights) -> Result<(), SystemError> {
-        let start = Instant::now();
+        let start = self.machine.now();
         let low = self.steps.weights_of_order(dt, 2);
         self.extrapolate(&low.beta);
         self.boundaries.update(&self.machine, end, &self.work.star)?;
@@ -350,18 +352,18 @@ impl<M: Machine> Flow<M> {
         let open = self.boundaries.add_pressure(&mut self.work.b);
         self.complete_gradient(open);
         self.work.hat.axpby(1.0 / s, &self.work.gradient, 1.0);
-        self.statistics.seconds.pressure += start.elapsed().as_secs_f64();
+        self.phases.add(Phase::Pressure, start, self.machine.now());
 
         self.penalise(dt)?;
 
-        let start = Instant::now();
+        let start = self.machine.now();
         self.load_of_velocity(s);
         self.boundaries.add_to_velocity(&mut self.work.b);
         if w.beta != low.beta {
             self.extrapolate(&w.beta);
         }
         self.solve_velocity(s)?;
-        self.statistics.seconds.velocity += start.elapsed().as_secs_f64();
+        self.phases.add(Phase::Velocity, start, self.machine.now());
         Ok(())
     }
 
@@ -370,19 +372,19 @@ impl<M: Machine> Flow<M> {
     /// walls that this step leaves, as a force that is largest at corners.
     fn penalise(&mut self, dt: f64) -> Result<(), SystemError> {
         let Some(penalty) = &mut self.penalty else { return Ok(()) };
-        let start = Instant::now();
+        let start = self.machine.now();
         let projected = match self.law.splitting {
             Splitting::Dual => &mut self.work.hat,
             Splitting::PressureCorrection { .. } => &mut self.work.star,
         };
         let done = penalty.apply(&mut self.machine, dt, projected)?;
         self.statistics.penalty.add(done.iterations as u64);
-        self.statistics.seconds.penalty += start.elapsed().as_secs_f64();
+        self.phases.add(Phase::Penalty, start, self.machine.now());
         Ok(())
     }
 
     fn correction(&mut self, end: f64, s: f64, w: &Weights, rotational: bool) -> Result<(), SystemError> {
-        let start = Instant::now();
+        let start = self.machine.now();
         self.extrapolate(&w.beta);
         self.boundaries.update(&self.machine, end, &self.work.star)?;
         self.work.phi.copy_from(&self.p[0]);
@@ -391,9 +393,9 @@ impl<M: Machine> Flow<M> {
         self.load_of_velocity(s);
         self.boundaries.add_to_velocity_with_old_pressure(&mut self.work.b);
         self.solve_velocity(s)?;
-        self.statistics.seconds.velocity += start.elapsed().as_secs_f64();
+        self.phases.add(Phase::Velocity, start, self.machine.now());
 
-        let start = Instant::now();
+        let start = self.machine.now();
         self.work.hat.copy_from(&self.work.star);
         self.load_of_divergence(end, s)?;
         // The divergence with boundary data is minus the load on walls over s, without M.
@@ -413,7 +415,7 @@ impl<M: Machine> Flow<M> {
         if rotational {
             self.work.phi.axpby(self.law.viscosity / s, &self.work.kept, 1.0);
         }
-        self.statistics.seconds.pressure += start.elapsed().as_secs_f64();
+        self.phases.add(Phase::Pressure, start, self.machine.now());
         Ok(())
     }
 

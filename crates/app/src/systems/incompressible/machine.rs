@@ -1,6 +1,7 @@
 //! What a step of incompressible flow needs of the machine on which it runs.
 
 use super::host::Elliptics;
+use super::phases::Moment;
 use super::setup::Incompressible;
 use crate::systems::SystemError;
 use dgsuite_amg::{KrylovPart, LinearOperator, Solution, SolveError, Stop};
@@ -119,6 +120,10 @@ pub(super) trait Machine: Send {
     /// Norms of the difference to an exact solution; `None` if the host must compute them.
     fn errors(&self, _state: &[&Self::V], _exact: &dyn Exact, _t: f64) -> Option<(Vec<String>, Norms)> {
         None
+    }
+    /// The end of the work that the machine has been given.
+    fn now(&self) -> Moment {
+        Moment::now()
     }
     /// Bytes of operators and tables.
     fn bytes(&self) -> usize;
