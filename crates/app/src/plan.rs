@@ -36,7 +36,7 @@ use std::sync::atomic::AtomicBool;
 
 use dgsuite_basis::{Correction, NodeSet, Representation};
 use dgsuite_gpu::comm::{Alone, Communicator};
-use dgsuite_mesh::Mesh;
+use dgsuite_mesh::{Mesh, MeshError};
 use dgsuite_physics::{Euler, Exact, NavierStokes};
 
 use self::fields::{Elements, OutputField};
@@ -305,6 +305,12 @@ impl Plan {
         let mut setup = setup(&pipeline, mesh, law, correction, boundaries, source, device);
         setup.reactions = reactions;
         setup.comm = choices.comm.clone().unwrap_or_else(|| Arc::new(Alone));
+        let (parts, elements) = (setup.comm.size(), setup.mesh.n_elements());
+        if parts > elements {
+            // Known before the mesh is cut, by one rank for all.
+            let error = MeshError::TooManyParts { parts, elements }.into();
+            return Err(InputError::nowhere(Problem::Setup { error }));
+        }
         if setup.threads == 0 && choices.cores_shared_by > 1 {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
             setup.threads = (cores / choices.cores_shared_by).max(1);

@@ -368,6 +368,14 @@ fn a_process_that_cannot_be_one_rank_of_several_says_so() {
 }
 
 #[test]
+fn one_rank_reports_a_mesh_with_fewer_elements_than_ranks() {
+    let case = Case::new(FLOW);
+    let Some(output) = on_ranks(&case, 3, &["--set", "mesh.generate.cells=[1,1]"]) else { return };
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.matches("into 3 parts").count() == 1, "{text}");
+}
+
+#[test]
 fn two_processes_on_an_emulated_device_leave_the_results_of_one() {
     let emulator = match Emulator::new() {
         Ok(emulator) => emulator,
