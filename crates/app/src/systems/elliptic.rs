@@ -23,19 +23,23 @@
 pub(in crate::systems) mod bridge;
 mod continuous;
 mod entries;
+pub(in crate::systems) mod krylov;
+pub(in crate::systems) mod machine;
 pub(in crate::systems) mod on_device;
+pub(in crate::systems) mod on_host;
 mod options;
 mod parts;
 pub(in crate::systems) mod preconditioner;
+mod shapes;
 mod solved;
 mod stored;
-pub(in crate::systems) mod watched;
+mod watched;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use dgsuite_amg::{AmgError, MatrixError, Pcg, Reference, SolveError, Stop};
+use dgsuite_amg::{AmgError, MatrixError, Reference, SolveError, Stop};
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
 use dgsuite_mesh::Mesh;
 pub use dgsuite_ops::elliptic::{EllipticBoundary as EllipticKind, EllipticErrors as Errors};
@@ -43,13 +47,13 @@ use dgsuite_ops::elliptic::{GradientField, Sipdg, SipdgOptions};
 use dgsuite_ops::{OpsError, Sample};
 
 use self::bridge::Operator;
+use self::krylov::Solver;
 use self::on_device::DeviceSolver;
+use self::on_host::HostSolver;
 pub use self::options::{CoarseSpace, Orders, Preconditioning, SmootherKind, SolverOptions};
 use self::parts::Constants;
-use self::preconditioner::Built;
 pub use self::solved::{BadDatum, Imbalance, Solved};
 pub use self::stored::{LAW, Stored};
-use self::watched::Watched;
 use super::device::Device;
 use super::hyperbolic::SampledSet;
 
@@ -278,20 +282,13 @@ impl EllipticDescription {
 /// Operator, preconditioner and the vectors of a solve.
 pub struct Elliptic {
     setup: EllipticSetup,
-    host: Arc<Host>,
     operator: Operator<f64>,
-    solver: Solver,
+    solver: Box<dyn Solver>,
     b: HostVector<f64>,
     x: HostVector<f64>,
     /// The constants in the null space of a singular problem.
     constants: Option<Constants>,
     description: EllipticDescription,
-}
-
-/// The solver on the host or on a device.
-enum Solver {
-    Host { preconditioner: Box<Built>, pcg: Box<Pcg<HostVector<f64>>> },
-    Device(Box<DeviceSolver>),
 }
 
 impl Elliptic {
@@ -325,39 +322,16 @@ impl Elliptic {
         let one = HostVector::from_slice(&host, &operator.0.project(&|_, _| 1.0))?;
         let (b, x) = (one.zeros_like()?, one.zeros_like()?);
         let constants = description.singular.then(|| Constants::new(&operator.0, &host)).transpose()?;
-        let solver = match opened {
-            None => {
-                let built = preconditioner::build(&operator, &setup.solver, &host)?;
-                description.preconditioner_bytes =
-                    built.levels.iter().map(|level| level.bytes).sum::<usize>() + built.bytes;
-                description.levels.clone_from(&built.levels);
-                description.applications = built.applications + 1.0;
-                let mut pcg = Pcg::new(&b)?;
-                if built.flexible {
-                    pcg = pcg.flexible();
-                }
-                if description.singular {
-                    pcg = pcg.without(&one)?;
-                }
-                Solver::Host { preconditioner: Box::new(built), pcg: Box::new(pcg) }
-            }
+        let solver: Box<dyn Solver> = match opened {
+            None => Box::new(HostSolver::new(&operator, &setup.solver, &host, &one)?),
             Some((cuda, _ahead)) => {
-                let solver = DeviceSolver::new(cuda, &operator.0, &setup.solver, &host, &one)?;
-                let parts = solver.describe();
-                description.device_name = Some(parts.name);
-                description.operator_bytes = parts.operator_bytes;
-                description.preconditioner_bytes = parts.preconditioner_bytes;
-                description.device_bytes =
-                    parts.operator_bytes + parts.preconditioner_bytes + parts.vector_bytes;
-                description.levels = parts.levels;
-                description.applications = parts.applications + 1.0;
-                description.device_s = parts.operator_s;
-                Solver::Device(Box::new(solver))
+                Box::new(DeviceSolver::new(cuda, &operator.0, &setup.solver, &host, &one)?)
             }
         };
+        solver.describe(&mut description);
         description.preconditioner_s = start.elapsed().as_secs_f64() - description.device_s;
         description.device_s += opened_s;
-        Ok(Self { setup, host, operator, solver, b, x, constants, description })
+        Ok(Self { setup, operator, solver, b, x, constants, description })
     }
 
     /// Returns sizes, memory and set-up times.
@@ -384,29 +358,14 @@ impl Elliptic {
             absolute: 0.0,
             max_iterations: options.max_iterations,
         };
-        let mut refused = None;
-        if let Solver::Device(solver) = &mut self.solver {
-            refused = solver.upload(&self.b).err();
-        }
+        let mut refused = self.solver.take(&self.b).err();
         let right_hand_side_s = start.elapsed().as_secs_f64();
         let start = Instant::now();
         self.x.fill(0.0);
-        let (outcome, stopped) = match &mut self.solver {
-            Solver::Host { preconditioner, pcg } => {
-                let (operator, b, x) = (&self.operator, &self.b, &mut self.x);
-                let mut watched = Watched::new(&mut *preconditioner.apply, stop, progress);
-                let outcome = self.host.install(|| pcg.solve(operator, &mut watched, b, x, &limits));
-                let stopped = watched.stopped && outcome.is_err();
-                (outcome, stopped)
-            }
-            Solver::Device(solver) => solver.solve(&limits, stop, progress),
-        };
+        let (outcome, stopped) = self.solver.solve(&self.b, &mut self.x, &limits, stop, progress);
         let solve_s = start.elapsed().as_secs_f64();
-        if let Solver::Device(solver) = &self.solver {
-            match solver.download() {
-                Ok(u) => self.x.copy_from_slice(&u),
-                Err(error) => refused = refused.or(Some(error)),
-            }
+        if let Err(error) = self.solver.fetch(&mut self.x) {
+            refused.get_or_insert(error);
         }
         if let Some(constants) = &self.constants {
             constants.set_means(&self.operator.0, &mut self.x, self.setup.mean_of.as_ref());

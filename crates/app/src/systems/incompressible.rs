@@ -22,6 +22,7 @@ mod lower_order;
 mod machine;
 mod penalty;
 mod phases;
+mod pressure;
 mod setup;
 mod slip;
 mod subcycles;

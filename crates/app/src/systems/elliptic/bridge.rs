@@ -12,6 +12,12 @@ use super::{BadDatum, EllipticCondition};
 /// The discrete operator as a linear map of vectors.
 pub(in crate::systems) struct Operator<T: PackScalar>(pub(in crate::systems) Arc<Sipdg<T>>);
 
+impl<T: PackScalar> Clone for Operator<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
 impl<T: PackScalar> LinearOperator<HostVector<T>> for Operator<T> {
     fn n_rows(&self) -> usize {
         self.0.len()

@@ -49,6 +49,19 @@ pub(super) fn compact<T: PackScalar>(
     Ok((matrix, Some(Unknowns { entries, place })))
 }
 
+/// `1 / a_ii`.
+pub(super) fn inverse_diagonal<T: PackScalar>(operator: &Sipdg<T>) -> Result<Vec<T>, EllipticError> {
+    let mut diagonal = operator.diagonal();
+    for (row, entry) in diagonal.iter_mut().enumerate() {
+        let value = entry.to_f64();
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(dgsuite_amg::MatrixError::DiagonalNotPositive { row, value }.into());
+        }
+        *entry = T::from_f64(1.0 / value);
+    }
+    Ok(diagonal)
+}
+
 /// A preconditioner of the unknowns alone, for vectors that have further entries; these stay 0.
 pub(super) struct Compact<T: Scalar> {
     inner: Box<dyn Preconditioner<Vector<T>> + Send>,

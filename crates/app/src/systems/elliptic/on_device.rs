@@ -1,24 +1,25 @@
 //! The solve on an NVIDIA device: set-up on the host, all iterations on the device.
 
 pub(in crate::systems) mod bridge;
-pub(in crate::systems) mod preconditioner;
+pub(in crate::systems) mod pieces;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use dgsuite_amg::{Pcg, Solution, SolveError, Stop};
+use dgsuite_amg::{Solution, SolveError, Stop};
 use dgsuite_gpu::cuda::{Ahead, Cuda};
 use dgsuite_gpu::{CudaVector, GpuError, Host, HostVector, Vector};
 use dgsuite_ops::cuda::CudaSipdg;
 use dgsuite_ops::elliptic::Sipdg;
 
 use self::bridge::OnDevice;
+use self::pieces::{Pair, WithHost};
+use super::krylov::{Krylov, Solver};
 use super::options::{Preconditioning, SolverOptions};
-use super::watched::Watched;
-use super::{EllipticError, LevelDescription};
+use super::preconditioner;
+use super::{EllipticDescription, EllipticError};
 use crate::systems::setup::Precision;
-use preconditioner::Built;
 
 /// Opens a device and compiles the common kernels in the background, as long as the returned guard lives.
 pub(super) fn open(ordinal: usize, options: &SolverOptions) -> Result<(Cuda, Ahead), GpuError> {
@@ -41,29 +42,15 @@ pub(super) fn open(ordinal: usize, options: &SolverOptions) -> Result<(Cuda, Ahe
 /// Operator, preconditioner and vectors on a device.
 pub(super) struct DeviceSolver {
     cuda: Cuda,
-    operator: OnDevice<f64>,
-    built: Built,
-    pcg: Pcg<CudaVector<f64>>,
+    krylov: Krylov<CudaVector<f64>, OnDevice<f64>>,
     b: CudaVector<f64>,
     x: CudaVector<f64>,
     /// Seconds to copy the operator.
     operator_s: f64,
 }
 
-/// The parts of a solver on a device, with their sizes.
-pub(super) struct DeviceParts {
-    pub(super) name: String,
-    pub(super) operator_bytes: usize,
-    pub(super) preconditioner_bytes: usize,
-    /// Vectors of conjugate gradients.
-    pub(super) vector_bytes: usize,
-    pub(super) levels: Vec<LevelDescription>,
-    pub(super) applications: f64,
-    pub(super) operator_s: f64,
-}
-
 impl DeviceSolver {
-    /// Copies the operator and sets up the preconditioner.
+    /// Copies the operator and sets up the preconditioner; `one` is the function 1.
     pub(super) fn new(
         cuda: Cuda,
         operator: &Arc<Sipdg<f64>>,
@@ -72,61 +59,48 @@ impl DeviceSolver {
         one: &HostVector<f64>,
     ) -> Result<Self, EllipticError> {
         let start = Instant::now();
-        let device = OnDevice(Arc::new(CudaSipdg::<f64>::new(&cuda, operator)?));
+        let on_device = Arc::new(CudaSipdg::<f64>::new(&cuda, operator)?);
         let operator_s = start.elapsed().as_secs_f64();
-        let built = preconditioner::build(&cuda, operator, &device, options, host)?;
-        let b = device.0.upload(one)?;
+        let of = Pair { on_device: Arc::clone(&on_device), on_host: Arc::clone(operator) };
+        let built = preconditioner::build(&WithHost { cuda: &cuda, host }, &of, options)?;
+        let b = on_device.upload(one)?;
         let x = b.zeros_like()?;
-        let mut pcg = Pcg::new(&x)?;
-        if built.flexible {
-            pcg = pcg.flexible();
-        }
-        if operator.is_singular() {
-            pcg = pcg.without(&b)?;
-        }
+        let krylov = Krylov::new(OnDevice(on_device), built, &b, operator.is_singular())?;
         cuda.stream().synchronize()?;
-        Ok(Self { cuda, operator: device, built, pcg, b, x, operator_s })
+        Ok(Self { cuda, krylov, b, x, operator_s })
+    }
+}
+
+impl Solver for DeviceSolver {
+    fn describe(&self, description: &mut EllipticDescription) {
+        self.krylov.describe(description);
+        description.device_name = Some(self.cuda.info().name.clone());
+        description.operator_bytes = self.krylov.operator.0.bytes();
+        // Right-hand side and iterate, too.
+        let vectors = (2 + self.krylov.vectors()) * self.b.buffer().bytes();
+        description.device_bytes = description.operator_bytes + description.preconditioner_bytes + vectors;
+        description.device_s = self.operator_s;
     }
 
-    pub(super) fn describe(&self) -> DeviceParts {
-        let vectors = 6 + usize::from(self.built.flexible);
-        DeviceParts {
-            name: self.cuda.info().name.clone(),
-            operator_bytes: self.operator.0.bytes(),
-            preconditioner_bytes: self.built.levels.iter().map(|level| level.bytes).sum::<usize>()
-                + self.built.bytes,
-            vector_bytes: vectors * self.b.buffer().bytes(),
-            levels: self.built.levels.clone(),
-            applications: self.built.applications,
-            operator_s: self.operator_s,
-        }
-    }
-
-    /// Copies a right-hand side from the host.
-    pub(super) fn upload(&mut self, b: &[f64]) -> Result<(), GpuError> {
-        self.b = self.operator.0.upload(b)?;
+    fn take(&mut self, b: &HostVector<f64>) -> Result<(), GpuError> {
+        self.b = self.krylov.operator.0.upload(b)?;
         Ok(())
     }
 
-    /// Solves from `u = 0`.
-    pub(super) fn solve(
+    fn solve(
         &mut self,
+        _: &HostVector<f64>,
+        _: &mut HostVector<f64>,
         limits: &Stop,
         stop: &AtomicBool,
         progress: &mut (dyn FnMut(usize, f64) + Send),
     ) -> (Result<Solution, SolveError>, bool) {
         self.x.fill(0.0);
-        let mut watched = Watched::new(&mut *self.built.apply, stop, progress);
-        let outcome = self.pcg.solve(&self.operator, &mut watched, &self.b, &mut self.x, limits);
-        let stopped = watched.stopped && outcome.is_err();
-        (outcome, stopped)
+        self.krylov.solve_watched(&self.b, &mut self.x, limits, stop, progress)
     }
 
-    /// Returns the iterate in the order of the host.
-    ///
-    /// # Errors
-    /// The first failure of any work in the device's stream.
-    pub(super) fn download(&self) -> Result<Vec<f64>, GpuError> {
-        self.operator.0.download(&self.x)
+    fn fetch(&self, x: &mut HostVector<f64>) -> Result<(), GpuError> {
+        x.copy_from_slice(&self.krylov.operator.0.download(&self.x)?);
+        Ok(())
     }
 }

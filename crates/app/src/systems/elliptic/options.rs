@@ -4,7 +4,7 @@ use dgsuite_amg::{AmgOptions, Coarsening, Cycle, Smoother, Strength};
 use dgsuite_basis::Shape;
 use dgsuite_mesh::Mesh;
 
-use super::preconditioner::{is_simplicial, is_stretched};
+use super::shapes::{is_simplicial, is_stretched};
 use crate::systems::device::Device;
 use crate::systems::setup::Precision;
 

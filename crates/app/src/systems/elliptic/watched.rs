@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use dgsuite_amg::Preconditioner;
 use dgsuite_gpu::Vector;
 
-/// A preconditioner that can be sent to another thread.
-pub(in crate::systems) type Apply<V> = dyn Preconditioner<V> + Send;
+use super::machine::Apply;
 
 /// Time between two norms of the residual; on a device the solve waits for each of them.
 const INTERVAL: Duration = Duration::from_millis(200);

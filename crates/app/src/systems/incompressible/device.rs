@@ -1,18 +1,19 @@
 //! The operators of incompressible flow on an NVIDIA device.
 
-use super::host::{Borrowed, Elliptics};
+use super::host::Elliptics;
 use super::laws;
 use super::lower_order::LowerOrder;
 use super::machine::{Machine, Map, Pass};
 use super::phases::Moment;
+use super::pressure::Pressure;
 use super::setup::Incompressible;
 use crate::systems::SystemError;
 use crate::systems::elliptic::on_device::bridge::{BetweenOrders, InverseMass, OnDevice};
-use crate::systems::elliptic::on_device::preconditioner::{self, Built};
+use crate::systems::elliptic::on_device::pieces::{Pair, WithHost};
 use crate::systems::measured;
 use crate::systems::setup::Setup;
 use dgsuite_amg::cuda::CudaCsr;
-use dgsuite_amg::{Csr, LinearOperator, Pcg, Solution, SolveError, Stop};
+use dgsuite_amg::{Csr, LinearOperator, Solution, SolveError, Stop};
 use dgsuite_gpu::cuda::{Cuda, Permutation};
 use dgsuite_gpu::{Backend, CudaVector, GpuError, Host, Vector};
 use dgsuite_ops::cuda::{CudaDiscretization, CudaMass, CudaPTransfer, CudaSipdg, Measures};
@@ -56,13 +57,8 @@ pub(super) struct DeviceMachine {
     /// The operator at the nodes of all fields.
     operator: Arc<CudaSipdg<f64>>,
     mass: CudaMass<f64>,
-    pressure: OnDevice<f64>,
+    pressure: Pressure<V, OnDevice<f64>>,
     velocity: Vec<Arc<OnDevice<f64>>>,
-    preconditioner: Built,
-    pcg: Pcg<V>,
-    lower_order: Option<LowerOrder<V>>,
-    /// A load of the velocity's functions.
-    work: V,
     first_order: Vec<FirstOrder>,
     measured: Measured,
 }
@@ -108,22 +104,25 @@ impl DeviceMachine {
                 })
             })
             .collect::<Result<Vec<_>, SystemError>>()?;
-        let options = law.pressure.on(setup.device, elliptics.pressure.order(), &setup.mesh);
         let transfer = elliptics.transfer()?;
-        let pressure = OnDevice(match &transfer {
-            None => Arc::clone(&operator),
-            Some(_) => Arc::new(CudaSipdg::<f64>::new(&cuda, &elliptics.pressure)?),
-        });
-        let preconditioner = preconditioner::build(&cuda, &elliptics.pressure, &pressure, &options, host)
-            .map_err(|e| SystemError::Elliptic(Box::new(e)))?;
-        let one = pressure.0.upload(&elliptics.pressure.project(&|_, _| 1.0))?;
-        let mut pcg = Pcg::new(&one)?;
-        if preconditioner.flexible {
-            pcg = pcg.flexible();
-        }
-        if elliptics.pressure.is_singular() {
-            pcg = pcg.without(&one)?;
-        }
+        let of = Pair {
+            on_device: match &transfer {
+                None => Arc::clone(&operator),
+                Some(_) => Arc::new(CudaSipdg::<f64>::new(&cuda, &elliptics.pressure)?),
+            },
+            on_host: Arc::clone(&elliptics.pressure),
+        };
+        let one = of.on_device.upload(&elliptics.pressure.project(&|_, _| 1.0))?;
+        let lower = |transfer| -> Result<LowerOrder<V>, SystemError> {
+            let transfer = CudaPTransfer::new(&cuda, &operator, &of.on_device, &transfer)?;
+            let mass = InverseMass(of.on_device.mass(&elliptics.pressure)?);
+            Ok(LowerOrder::new(BetweenOrders(transfer), mass, &one)?)
+        };
+        let lower_order = transfer.map(lower).transpose()?;
+        let work = V::zeros(&cuda, operator.len())?;
+        let machine = WithHost { cuda: &cuda, host };
+        let linear = OnDevice(Arc::clone(&of.on_device));
+        let pressure = Pressure::new(&machine, (&of, linear), (setup, law), &one, lower_order, work)?;
         let mut velocity: Vec<Arc<OnDevice<f64>>> = Vec::new();
         for (d, a) in elliptics.velocity.iter().enumerate() {
             let known = elliptics.velocity[..d].iter().position(|b| Arc::ptr_eq(a, b));
@@ -134,13 +133,6 @@ impl DeviceMachine {
             velocity.push(own);
         }
         let mass = operator.mass(&elliptics.nodes)?;
-        let lower = |transfer| -> Result<LowerOrder<V>, SystemError> {
-            let transfer = CudaPTransfer::new(&cuda, &operator, &pressure.0, &transfer)?;
-            let mass = InverseMass(pressure.0.mass(&elliptics.pressure)?);
-            Ok(LowerOrder::new(BetweenOrders(transfer), mass, &one)?)
-        };
-        let lower_order = transfer.map(lower).transpose()?;
-        let work = V::zeros(&cuda, operator.len())?;
         Ok(Self {
             cuda,
             elliptics,
@@ -148,10 +140,6 @@ impl DeviceMachine {
             mass,
             pressure,
             velocity,
-            preconditioner,
-            pcg,
-            lower_order,
-            work,
             first_order,
             measured: Measured { u: RefCell::new(None), measures: RefCell::new(Measures::default()) },
         })
@@ -254,26 +242,17 @@ impl Machine for DeviceMachine {
     }
 
     fn solve_pressure(&mut self, b: &V, x: &mut V, stop: &Stop) -> Result<Solution, SolveError> {
-        let (operator, apply, pcg) = (&self.pressure, &mut *self.preconditioner.apply, &mut self.pcg);
-        let mut solve = |b: &V, x: &mut V| pcg.solve(operator, &mut Borrowed(apply), b, x, stop);
-        match &mut self.lower_order {
-            None => solve(b, x),
-            Some(lower) => {
-                self.cuda.note(self.mass.mass(x, &mut self.work));
-                lower.solve((b, &self.work), x, solve)
-            }
-        }
+        let Self { cuda, mass, pressure, .. } = self;
+        pressure.solve(b, x, |u, mu| cuda.note(mass.mass(u, mu)), stop)
     }
 
     fn apply_pressure(&self, x: &V, y: &mut V) {
-        LinearOperator::apply(&self.pressure, x, y);
+        LinearOperator::apply(self.pressure.operator(), x, y);
     }
 
     fn pressure_of_load(&mut self, b: &V, p: &mut V) {
-        match &mut self.lower_order {
-            None => self.cuda.note(self.mass.inverse_mass(b, p)),
-            Some(lower) => lower.of_load(b, p),
-        }
+        let Self { cuda, mass, pressure, .. } = self;
+        pressure.of_load(b, p, |b, p| cuda.note(mass.inverse_mass(b, p)));
     }
 
     fn stiffness(&self) -> Vec<Arc<OnDevice<f64>>> {
@@ -333,10 +312,8 @@ impl Machine for DeviceMachine {
         };
         self.first_order.iter().map(first_order).sum::<usize>()
             + self.operator.bytes()
-            + self.lower_order.as_ref().map_or(0, |lower| lower.bytes() + self.pressure.0.bytes())
+            + self.pressure.bytes(self.pressure.operator().0.bytes())
             + self.mass.bytes()
-            + self.preconditioner.bytes
-            + self.preconditioner.levels.iter().map(|level| level.bytes).sum::<usize>()
     }
 
     fn kernel(&self) -> String {

@@ -4,14 +4,14 @@ use super::boundary::{Role, named};
 use super::laws;
 use super::lower_order::LowerOrder;
 use super::machine::{Machine, Map, Pass};
+use super::pressure::Pressure;
 use super::setup::Incompressible;
 use crate::systems::SystemError;
 use crate::systems::elliptic::EllipticKind;
 use crate::systems::elliptic::bridge::{BetweenOrders, InverseMass, Operator};
-use crate::systems::elliptic::preconditioner::{self, Built};
-use crate::systems::elliptic::watched::Apply;
+use crate::systems::elliptic::on_host::OnHost;
 use crate::systems::setup::{BoundaryKind, Setup};
-use dgsuite_amg::{LinearOperator, Pcg, Preconditioner, Solution, SolveError, Stop};
+use dgsuite_amg::{LinearOperator, Solution, SolveError, Stop};
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
 use dgsuite_ops::elliptic::{PTransfer, Sipdg, SipdgOptions, Triplet};
 use dgsuite_ops::{Discretization, OpsError, StepMeasure, elliptic_places};
@@ -176,12 +176,7 @@ pub(super) struct HostMachine {
     host: Arc<Host>,
     elliptics: Elliptics,
     velocity: Vec<Arc<Operator<f64>>>,
-    pressure: Operator<f64>,
-    preconditioner: Built,
-    pcg: Pcg<V>,
-    lower_order: Option<LowerOrder<V>>,
-    /// A load of the velocity's functions.
-    work: V,
+    pressure: Pressure<V, Operator<f64>>,
     first_order: Vec<FirstOrder>,
 }
 
@@ -199,36 +194,19 @@ impl HostMachine {
                 Ok(FirstOrder::new(d, &elliptics.nodes)?)
             })
             .collect::<Result<Vec<_>, SystemError>>()?;
-        let options = law.pressure.on(setup.device, elliptics.pressure.order(), &setup.mesh);
-        let pressure = Operator(Arc::clone(&elliptics.pressure));
-        let preconditioner = preconditioner::build(&pressure, &options, host)
-            .map_err(|e| SystemError::Elliptic(Box::new(e)))?;
+        let of = Operator(Arc::clone(&elliptics.pressure));
         let one = HostVector::from_slice(host, &elliptics.pressure.project(&|_, _| 1.0))?;
-        let mut pcg = Pcg::new(&one)?;
-        if preconditioner.flexible {
-            pcg = pcg.flexible();
-        }
-        if elliptics.pressure.is_singular() {
-            pcg = pcg.without(&one)?;
-        }
         let lower = |transfer| {
             let mass = InverseMass(Arc::clone(&elliptics.pressure));
             LowerOrder::new(BetweenOrders(transfer), mass, &one)
         };
         let lower_order = elliptics.transfer()?.map(lower).transpose()?;
         let work = HostVector::from_slice(host, &vec![0.0; elliptics.nodes.len()])?;
+        let operator = (&of, of.clone());
+        let pressure = Pressure::new(&OnHost(host), operator, (setup, law), &one, lower_order, work)?;
         let velocity = elliptics.velocity.iter().map(|a| Arc::new(Operator(Arc::clone(a)))).collect();
         let host = Arc::clone(host);
-        Ok(Self { host, elliptics, velocity, pressure, preconditioner, pcg, lower_order, work, first_order })
-    }
-}
-
-/// A preconditioner behind a pointer.
-pub(super) struct Borrowed<'a, V>(pub(super) &'a mut Apply<V>);
-
-impl<V: Vector> Preconditioner<V> for Borrowed<'_, V> {
-    fn apply(&mut self, r: &V, z: &mut V) {
-        self.0.apply(r, z);
+        Ok(Self { host, elliptics, velocity, pressure, first_order })
     }
 }
 
@@ -332,26 +310,17 @@ impl Machine for HostMachine {
     }
 
     fn solve_pressure(&mut self, b: &V, x: &mut V, stop: &Stop) -> Result<Solution, SolveError> {
-        let (operator, apply, pcg) = (&self.pressure, &mut *self.preconditioner.apply, &mut self.pcg);
-        let mut solve = |b: &V, x: &mut V| pcg.solve(operator, &mut Borrowed(apply), b, x, stop);
-        self.host.install(|| match &mut self.lower_order {
-            None => solve(b, x),
-            Some(lower) => {
-                self.elliptics.nodes.mass(x, &mut self.work);
-                lower.solve((b, &self.work), x, solve)
-            }
-        })
+        let Self { host, elliptics, pressure, .. } = self;
+        host.install(|| pressure.solve(b, x, |u, mu| elliptics.nodes.mass(u, mu), stop))
     }
 
     fn apply_pressure(&self, x: &V, y: &mut V) {
-        LinearOperator::apply(&self.pressure, x, y);
+        LinearOperator::apply(self.pressure.operator(), x, y);
     }
 
     fn pressure_of_load(&mut self, b: &V, p: &mut V) {
-        match &mut self.lower_order {
-            None => self.elliptics.nodes.inverse_mass(b, p),
-            Some(lower) => lower.of_load(b, p),
-        }
+        let nodes = &self.elliptics.nodes;
+        self.pressure.of_load(b, p, |b, p| nodes.inverse_mass(b, p));
     }
 
     fn stiffness(&self) -> Vec<Arc<Operator<f64>>> {
@@ -374,9 +343,7 @@ impl Machine for HostMachine {
         let first_order = |f: &FirstOrder| f.discretization.bytes() + 16 * f.u.len() + 8 * f.from.len();
         self.first_order.iter().map(first_order).sum::<usize>()
             + self.elliptics.nodes.bytes()
-            + self.lower_order.as_ref().map_or(0, |lower| lower.bytes() + self.elliptics.pressure.bytes())
-            + self.preconditioner.bytes
-            + self.preconditioner.levels.iter().map(|level| level.bytes).sum::<usize>()
+            + self.pressure.bytes(self.elliptics.pressure.bytes())
     }
 
     fn kernel(&self) -> String {
