@@ -9,8 +9,9 @@
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup, State};
 use dgsuite_gpu::comm::{Communicator, on_each, threads};
@@ -145,6 +146,79 @@ fn mpiexec() -> Option<PathBuf> {
         assert!(!required, "there is no mpiexec: `pip install mpich` and set DGSUITE_MPIEXEC");
     }
     found
+}
+
+/// The ranks of a launcher without MPI, such as `torchrun`, at ports after the given one.
+fn without_mpi(case: &Case, ranks: usize, port: u16, args: &[&str]) -> Vec<Child> {
+    let rank = |rank: usize| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dgsuite"));
+        command
+            .args(["run", "case.yaml", "--set", "threads=1"])
+            .args(args)
+            .current_dir(case.directory.path());
+        command.envs([("RANK", rank.to_string()), ("WORLD_SIZE", ranks.to_string())]);
+        command.envs([("LOCAL_RANK", rank.to_string()), ("MASTER_ADDR", "127.0.0.1".to_owned())]);
+        command.envs([
+            ("MASTER_PORT", port.to_string()),
+            ("TORCHELASTIC_RUN_ID", std::process::id().to_string()),
+        ]);
+        command.env("DGSUITE_COMM_TIMEOUT", "60").stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    (0..ranks).map(rank).collect()
+}
+
+/// A port that depends on this process, so that several tests of a machine do not meet.
+fn port(of: u16) -> u16 {
+    9_000 + 40 * (std::process::id() % 50) as u16 + 10 * of
+}
+
+#[test]
+fn launchers_without_mpi_leave_the_tables_of_one_rank() {
+    let case = Case::new(FLOW);
+    let whole = alone(&case, &["--set", "time.steps=6", "--output", "one"]);
+    assert_eq!(whole["plane"], "alone");
+    for ranks in [2, 3] {
+        let results = format!("ranks-{ranks}");
+        for child in
+            without_mpi(&case, ranks, port(ranks as u16), &["--set", "time.steps=6", "--output", &results])
+        {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        assert_eq!(tables(&case, &results), tables(&case, "one"), "{ranks} ranks");
+        let summary = case.summary(&results);
+        assert_eq!((&summary["ranks"], &summary["plane"]), (&ranks.into(), &"sockets".into()));
+        for key in ["residual", "integral", "probe", "forces", "time"] {
+            assert_eq!(summary[key], whole[key], "{key}");
+        }
+        let log = std::fs::read_to_string(case.path(&results).join("log.txt")).unwrap();
+        assert!(log.contains(&format!("{ranks} ranks (sockets), each on cpu")), "{log}");
+    }
+}
+
+#[test]
+fn a_killed_rank_without_mpi_is_named_by_the_others() {
+    let case = Case::new(&FLOW.replace("time: { steps: 12 }", "time: { steps: 1000000 }"));
+    let mut children = without_mpi(&case, 2, port(0), &["--set", "output.checkpoint.every_steps=2"]);
+    let begin = Instant::now();
+    let checkpoints = case.path("out/case/checkpoints");
+    while !std::fs::read_dir(&checkpoints).is_ok_and(|files| files.count() > 1) {
+        assert!(begin.elapsed() < Duration::from_secs(60), "there is no checkpoint");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    children[1].kill().unwrap();
+    children[1].wait().unwrap();
+    let output = children.swap_remove(0).wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.contains("rank 1 has ended"), "{text}");
+    // The last checkpoint continues on one rank.
+    let names = std::fs::read_dir(&checkpoints).unwrap().map(|file| file.unwrap().file_name());
+    let step = |name: &str| name.strip_prefix("step-")?.strip_suffix(".dgs")?.parse::<u64>().ok();
+    let last = names.filter_map(|name| step(&name.to_string_lossy())).max().unwrap();
+    let steps = format!("time.steps={}", last + 2);
+    let summary = alone(&case, &["--restart", "latest", "--set", &steps, "--output", "out/case"]);
+    assert_eq!(summary["time"]["steps"], last + 2);
 }
 
 fn on_ranks(case: &Case, ranks: usize, args: &[&str]) -> Option<Output> {
@@ -350,16 +424,18 @@ fn a_process_that_cannot_be_one_rank_of_several_says_so() {
     };
     let torchrun = [("RANK", "1"), ("WORLD_SIZE", "2"), ("LOCAL_RANK", "1")];
     let srun = [("SLURM_PROCID", "0"), ("SLURM_STEP_ID", "0"), ("SLURM_STEP_NUM_TASKS", "2")];
+    // Without a library, with that of another launcher, and without a place to meet.
+    let none: Vec<_> = srun.iter().copied().chain([("DGSUITE_MPI_LIBRARY", "/none.so")]).collect();
+    let text = said(&none, &[]);
+    assert!(text.contains("/none.so") && text.contains("pip install mpich"), "{text}");
+    if mpiexec().is_some() {
+        let text = said(&srun, &[]);
+        assert!(text.contains("srun started 2 processes, but "), "{text}");
+    }
+    let text = said(&torchrun, &[]);
+    assert!(text.contains("error[ranks]: the processes of torchrun did not meet: let MASTER_ADDR"), "{text}");
+    // Each of the two processes would start others.
     for (variables, launcher) in [(&torchrun, "torchrun"), (&srun, "srun")] {
-        // Without a library, and with that of another launcher.
-        let none: Vec<_> = variables.iter().copied().chain([("DGSUITE_MPI_LIBRARY", "/none.so")]).collect();
-        let text = said(&none, &[]);
-        assert!(text.contains("/none.so") && text.contains("pip install mpich"), "{text}");
-        if mpiexec().is_some() {
-            let text = said(variables, &[]);
-            assert!(text.contains(&format!("{launcher} started 2 processes, but ")), "{text}");
-        }
-        // Each of the two processes would start others.
         let text = said(variables, &["--devices", "2"]);
         assert!(text.contains(&format!("{launcher} has started 2 processes")), "{text}");
     }

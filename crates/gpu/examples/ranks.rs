@@ -32,7 +32,7 @@ fn main() -> Result<(), CommError> {
             Some(launch) => println!("{size} ranks, started by {}, plane {}", launch.launcher, comm.plane()),
             None => println!("one rank: no launcher was recognised"),
         }
-        if size > 1 {
+        if comm.plane() == "mpi" {
             let (path, version) = mpi_library()?;
             println!("{version} ({})", path.display());
         }

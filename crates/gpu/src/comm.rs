@@ -8,7 +8,8 @@
 //! | [`Alone`] | one process | runs on one device |
 //! | [`Mpi`] | processes on any number of machines, started by `mpiexec` or `srun` | runs on several devices |
 //! | [`Threads`] | threads of one process | tests: messages can be delayed, reordered and lost |
-//! | [`ChildRank`] | processes started on one host by [`run_children`] | the control of ranks with devices |
+//! | `children` | processes started on one host by [`run_children`] | the control of ranks with devices |
+//! | `sockets` | processes of a launcher without MPI, such as `torchrun` | the same on any number of machines |
 //!
 //! Messages between the memories of NVIDIA devices are work of streams: see
 //! [`cuda::nccl`](crate::cuda::nccl), which uses the ranks of a communicator.
@@ -59,13 +60,15 @@ mod error;
 mod launch;
 mod mpi;
 mod order;
+mod served;
+mod sockets;
 mod threads;
 
 pub use alone::Alone;
 pub(crate) use buffers::check_rank;
-pub use children::{ChildRank, run_children};
+pub use children::{child_rank, run_children};
 pub use error::CommError;
-pub use launch::{Launch, connect, launched};
+pub use launch::{COMM_PLANE_VARIABLE, Launch, connect, launched};
 pub use mpi::{MPI_VARIABLE, Mpi, mpi_library};
 pub use threads::{Delay, Loss, ThreadOptions, Threads, on_each, threads, threads_with};
 

@@ -4,9 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic")]
 
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 
-use dgsuite_gpu::comm::{ChildRank, Communicator, run_children};
+use dgsuite_gpu::comm::{child_rank, run_children};
 use dgsuite_gpu::cuda::nccl::DeviceMessage;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, DevicePlane, Link};
 use dgsuite_gpu::shim::{Emulator, ShimError};
@@ -16,8 +15,7 @@ use dgsuite_gpu::shim::{Emulator, ShimError};
 #[test]
 #[ignore = "run by messages_arrive_in_order_and_in_graphs"]
 fn child() {
-    let Some(comm) = ChildRank::connect().unwrap() else { return };
-    let comm: Arc<dyn Communicator> = Arc::new(comm);
+    let Some(comm) = child_rank().unwrap() else { return };
     let (rank, size) = (comm.rank(), comm.size());
     let cuda = Cuda::new(0).unwrap();
     let words = 100;

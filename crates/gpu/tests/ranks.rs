@@ -1,5 +1,5 @@
-//! Ranks as threads and as processes of MPI: exchanges, sums and gathers do not depend on delays, and
-//! failures end all waits.
+//! Ranks as threads, as processes of MPI and as processes connected by sockets: exchanges, sums and gathers
+//! do not depend on delays, and failures end all waits.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::time::{Duration, Instant};
@@ -14,6 +14,10 @@ use proptest::prelude::*;
 mod conversation;
 #[path = "ranks/mpi.rs"]
 mod mpi;
+#[path = "ranks/processes.rs"]
+mod processes;
+#[path = "ranks/sockets.rs"]
+mod sockets;
 
 use conversation::{conversation, partners, work};
 

@@ -31,7 +31,7 @@ pub(super) fn describe() -> String {
         Err(_) => {
             _ = writeln!(
                 text,
-                "no MPI library of the standard ABI: several ranks need one (`pip install mpich`)"
+                "no MPI library of the standard ABI (`pip install mpich`): ranks of torchrun or srun use sockets"
             );
         }
     }

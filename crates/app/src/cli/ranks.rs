@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::process::Command;
 use std::sync::Arc;
 
-use dgsuite_gpu::comm::{self, ChildRank, CommError, Communicator, Launch};
+use dgsuite_gpu::comm::{self, CommError, Communicator, Launch};
 use dgsuite_ops::{OpsError, agree};
 
 use super::signals;
@@ -37,8 +37,8 @@ impl Team {
     /// # Errors
     /// [`CommError`] if they cannot be reached.
     pub(super) fn join() -> Result<Self, CommError> {
-        let comm: Arc<dyn Communicator> = match ChildRank::connect()? {
-            Some(child) => Arc::new(child),
+        let comm = match comm::child_rank()? {
+            Some(child) => child,
             None => match comm::launched() {
                 Some(launch) => comm::connect(Some(&launch))?,
                 None => return Ok(Self::default()),

@@ -88,6 +88,7 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
     put("device", json!(facts.description.device));
     put("device_name", json!(facts.description.device_name));
     put("ranks", json!(plan.setup.comm.size()));
+    put("plane", json!(plan.setup.comm.plane()));
     put("threads", json!(facts.description.threads));
     put("kernel", json!(facts.description.kernel));
     put("kernels", json!(facts.description.kernels.iter().map(KernelChoice::to_json).collect::<Vec<_>>()));

@@ -89,7 +89,8 @@ pub enum CommError {
     /// The launcher and the MPI library do not belong together.
     #[error(
         "{launcher} started {started} processes, but {library} sees {found}: start the program with the mpiexec \
-         that belongs to this library, or let DGSUITE_MPI_LIBRARY name the library of the launcher"
+         that belongs to this library, let DGSUITE_MPI_LIBRARY name the library of the launcher, or set \
+         DGSUITE_COMM_PLANE=sockets to do without MPI"
     )]
     Strangers {
         /// The launcher.
@@ -132,6 +133,14 @@ pub enum CommError {
         /// The reason.
         reason: String,
     },
+    /// The processes of a launcher did not find each other without MPI.
+    #[error("the processes of {launcher} did not meet: {reason}")]
+    Meeting {
+        /// The launcher.
+        launcher: &'static str,
+        /// The reason.
+        reason: String,
+    },
     /// The process that started this rank cannot be reached.
     #[error("the process that started this rank does not answer: {reason}")]
     Parent {
@@ -151,7 +160,7 @@ pub enum CommError {
 }
 
 /// Ranks in a sentence: `rank 3`, `ranks 1 and 3`, `ranks 0, 1, 2, 3 and 12 more`.
-struct Ranks<'a>(&'a [usize]);
+pub(super) struct Ranks<'a>(pub(super) &'a [usize]);
 
 impl fmt::Display for Ranks<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,9 +1,14 @@
-//! How a process was started: as one of several ranks of a launcher, or alone.
+//! How a process was started: as one of several ranks of a launcher, or alone; and how it reaches the others.
 
 use std::sync::Arc;
 
-use super::mpi::Mpi;
-use super::{Alone, CommError, Communicator, deadline};
+use super::mpi::{MPI_VARIABLE, Mpi, mpi_library};
+use super::{Alone, CommError, Communicator, deadline, sockets};
+
+/// The environment variable that chooses the plane of launched processes: `mpi` or `sockets`.
+pub const COMM_PLANE_VARIABLE: &str = "DGSUITE_COMM_PLANE";
+
+const TORCHRUN: &str = "torchrun";
 
 /// The place of this process among those that a launcher started together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +34,18 @@ struct Row {
     also: Option<&'static str>,
 }
 
-/// The first row whose rank is set counts. Those of MPI's launchers precede Slurm's: inside a Slurm job they
-/// start one process a machine through Slurm, whose variables their ranks inherit. A batch script of Slurm
-/// has a rank and a number of tasks, too, but no step.
-const ROWS: [Row; 6] = [
+/// The first row whose rank is set counts. Those of MPI's launchers and of `torchrun`'s agents precede
+/// Slurm's: inside a Slurm job they start one process a machine through Slurm, whose variables their ranks
+/// inherit. A batch script of Slurm has a rank and a number of tasks, too, but no step. Names such as `RANK`
+/// are in common use, and count last unless `torchrun` sets its own.
+const ROWS: [Row; 7] = [
+    Row {
+        launcher: TORCHRUN,
+        rank: "RANK",
+        size: &["WORLD_SIZE"],
+        local_rank: "LOCAL_RANK",
+        also: Some("TORCHELASTIC_RUN_ID"),
+    },
     Row {
         launcher: "mpiexec of Open MPI",
         rank: "OMPI_COMM_WORLD_RANK",
@@ -69,7 +82,7 @@ const ROWS: [Row; 6] = [
         also: None,
     },
     Row {
-        launcher: "torchrun",
+        launcher: TORCHRUN,
         rank: "RANK",
         size: &["WORLD_SIZE"],
         local_rank: "LOCAL_RANK",
@@ -110,15 +123,31 @@ pub fn launched() -> Option<Launch> {
     Launch::from_variables(|name| std::env::var(name).ok())
 }
 
-/// The communicator of this process: [`Alone`] without a launch, or with one of a single rank, else [`Mpi`].
+/// The communicator of this process: [`Alone`] without a launch, or with one of a single rank. Otherwise the
+/// plane is that of [`COMM_PLANE_VARIABLE`]; without it, processes of `torchrun` are connected by `sockets`,
+/// others by [`Mpi`] or, if no MPI library is found and [`MPI_VARIABLE`] does not name one, by `sockets`.
 ///
 /// # Errors
-/// [`CommError::NoMpi`], [`CommError::Strangers`], [`CommError::Mpi`]; [`CommError::Variable`] for a deadline
-/// that makes no sense.
+/// [`CommError::NoMpi`], [`CommError::Strangers`], [`CommError::Mpi`]; [`CommError::Meeting`] without MPI;
+/// [`CommError::Variable`] for a deadline or plane that makes no sense.
 pub fn connect(launch: Option<&Launch>) -> Result<Arc<dyn Communicator>, CommError> {
-    match launch {
-        None | Some(Launch { size: Some(1), .. }) => Ok(Arc::new(Alone)),
-        Some(launch) => Ok(Arc::new(Mpi::connect(launch, deadline()?)?)),
+    let launch = match launch {
+        None | Some(Launch { size: Some(1), .. }) => return Ok(Arc::new(Alone)),
+        Some(launch) => launch,
+    };
+    let named = std::env::var_os(MPI_VARIABLE).is_some();
+    let by_mpi = match std::env::var(COMM_PLANE_VARIABLE).as_deref() {
+        Ok("mpi") => true,
+        Ok("sockets") => false,
+        Ok(value) => {
+            let (variable, value) = (COMM_PLANE_VARIABLE, value.to_owned());
+            return Err(CommError::Variable { variable, value, expected: "mpi or sockets" });
+        }
+        Err(_) => launch.launcher != TORCHRUN && (named || mpi_library().is_ok()),
+    };
+    match by_mpi {
+        true => Ok(Arc::new(Mpi::connect(launch, deadline()?)?)),
+        false => sockets::connect(launch, deadline()?),
     }
 }
 
@@ -150,6 +179,10 @@ mod tests {
     fn launchers_inside_a_slurm_job_come_first() {
         let inside = "SLURM_PROCID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 PMI_RANK=5 PMI_SIZE=8";
         assert_eq!(launch(inside).map(|launch| launch.rank), Some(5));
+        let agents = "SLURM_PROCID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 RANK=9 WORLD_SIZE=16";
+        assert_eq!(launch(agents).map(|launch| launch.launcher), Some("srun"));
+        let agents = format!("{agents} TORCHELASTIC_RUN_ID=none");
+        assert_eq!(launch(&agents).map(|launch| launch.rank), Some(9));
     }
 
     #[test]

@@ -97,6 +97,15 @@ pub struct Threads {
     collectives: AtomicU64,
 }
 
+/// A view of the first error of any rank.
+pub(super) struct Watch(Arc<Hub>);
+
+impl Watch {
+    pub(super) fn failure(&self) -> Option<CommError> {
+        self.0.failure()
+    }
+}
+
 /// The membership of a rank, which ends with its communicator and all its exchanges.
 struct Member {
     hub: Arc<Hub>,
@@ -113,6 +122,10 @@ impl Drop for Member {
 }
 
 impl Threads {
+    pub(super) fn watch(&self) -> Watch {
+        Watch(Arc::clone(&self.member.hub))
+    }
+
     /// A collective operation: deposits bytes, waits for those that are needed, and reads them.
     fn together<T>(
         &self,

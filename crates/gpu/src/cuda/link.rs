@@ -50,7 +50,7 @@ impl DevicePlane {
     /// devices are faster than NCCL, whose kernels compete with those of the stage.
     #[must_use]
     pub fn expected(comm: &dyn Communicator) -> Self {
-        let found = || match comm.plane() != "mpi" || nccl::library().is_err() {
+        let found = || match comm.plane() == "children" || nccl::library().is_err() {
             true => Self::Peer,
             false => Self::Nccl,
         };
@@ -95,7 +95,8 @@ impl Link {
     /// Prepares sets of transfers, each of which is run as a whole. Collective: all ranks call this in the
     /// same order, and each transfer has its counterpart in the same set. The plane is that of
     /// [`PLANE_VARIABLE`]. Otherwise, ranks of one host take `peer` if the devices reach each other, then
-    /// NCCL if all ranks have it; ranks of MPI take these in the opposite order; the last is `staged`.
+    /// NCCL if all ranks have it; ranks of MPI and sockets take these in the opposite order; the last is
+    /// `staged`.
     ///
     /// # Errors
     /// [`GpuError`] of the device or of NCCL, [`GpuError::Ranks`] if other ranks cannot be reached.
@@ -114,7 +115,7 @@ impl Link {
             return unsafe { Self::on(cuda, comm, sets, plane) };
         }
         let nccl = (lacks == [0.0]).then_some(DevicePlane::Nccl);
-        if let Some(plane) = nccl.filter(|_| comm.plane() == "mpi") {
+        if let Some(plane) = nccl.filter(|_| ["mpi", "sockets"].contains(&comm.plane())) {
             // SAFETY: the caller's contract.
             return unsafe { Self::on(cuda, comm, sets, plane) };
         }

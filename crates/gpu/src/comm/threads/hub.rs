@@ -77,6 +77,11 @@ impl Hub {
         self.changed.notify_all();
     }
 
+    /// The first error.
+    pub(super) fn failure(&self) -> Option<CommError> {
+        self.lock().aborted.clone()
+    }
+
     pub(super) fn leave(&self, rank: usize) {
         self.lock().left.insert(rank);
         self.changed.notify_all();

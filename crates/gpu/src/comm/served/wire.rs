@@ -1,12 +1,11 @@
-//! Requests of a child and answers of its parent as bytes: a kind, a length, and numbers in the order of the
-//! machine, since both run on the same one.
+//! Requests of a rank and their answers as bytes: a kind, a length, and integers with the lowest byte first.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use super::super::{CommError, Partner};
 
-/// An operation of a child.
+/// An operation of a rank.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Request {
     Sum(Vec<i64>),
@@ -27,19 +26,21 @@ pub(super) enum Request {
 pub(super) type Answer = Result<Vec<u8>, CommError>;
 
 pub(super) fn of_integers(values: &[i64]) -> Vec<u8> {
-    values.iter().flat_map(|x| x.to_ne_bytes()).collect()
+    values.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
 pub(super) fn of_reals(values: &[f64]) -> Vec<u8> {
-    values.iter().flat_map(|x| x.to_ne_bytes()).collect()
+    values.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
 /// Lists of bytes, each with its length.
 pub(super) fn of_lists(lists: &[Vec<u8>]) -> Vec<u8> {
-    lists
-        .iter()
-        .flat_map(|list| (list.len() as u64).to_ne_bytes().into_iter().chain(list.iter().copied()))
-        .collect()
+    let mut out = Vec::with_capacity(lists.iter().map(|list| 8 + list.len()).sum());
+    for list in lists {
+        out.extend_from_slice(&(list.len() as u64).to_le_bytes());
+        out.extend_from_slice(list);
+    }
+    out
 }
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = [u8; 8]> + '_ {
@@ -47,17 +48,17 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = [u8; 8]> + '_ {
 }
 
 pub(super) fn integers(bytes: &[u8]) -> Vec<i64> {
-    words(bytes).map(i64::from_ne_bytes).collect()
+    words(bytes).map(i64::from_le_bytes).collect()
 }
 
 pub(super) fn reals(bytes: &[u8]) -> Vec<f64> {
-    words(bytes).map(f64::from_ne_bytes).collect()
+    words(bytes).map(f64::from_le_bytes).collect()
 }
 
 pub(super) fn lists(bytes: &[u8]) -> Vec<Vec<u8>> {
     let (mut rest, mut out) = (bytes, Vec::new());
     while let Some((length, more)) = rest.split_first_chunk::<8>() {
-        let n = (u64::from_ne_bytes(*length) as usize).min(more.len());
+        let n = (u64::from_le_bytes(*length) as usize).min(more.len());
         let (list, tail) = more.split_at(n);
         out.push(list.to_vec());
         rest = tail;
@@ -66,19 +67,20 @@ pub(super) fn lists(bytes: &[u8]) -> Vec<Vec<u8>> {
 }
 
 fn number(bytes: &[u8], i: usize) -> usize {
-    words(bytes).nth(i).map_or(0, |word| u64::from_ne_bytes(word) as usize)
+    words(bytes).nth(i).map_or(0, |word| u64::from_le_bytes(word) as usize)
 }
 
 fn of_numbers(values: &[usize]) -> Vec<u8> {
-    values.iter().flat_map(|&x| (x as u64).to_ne_bytes()).collect()
+    values.iter().flat_map(|&x| (x as u64).to_le_bytes()).collect()
 }
 
 fn write(out: &mut impl Write, kind: u8, body: &[u8]) -> io::Result<()> {
-    let mut head = [0; 9];
-    head[0] = kind;
-    head[1..].copy_from_slice(&(body.len() as u64).to_ne_bytes());
-    out.write_all(&head)?;
-    out.write_all(body)
+    // One call, so that a network does not send two packets.
+    let mut whole = Vec::with_capacity(9 + body.len());
+    whole.push(kind);
+    whole.extend_from_slice(&(body.len() as u64).to_le_bytes());
+    whole.extend_from_slice(body);
+    out.write_all(&whole)
 }
 
 fn read(from: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
@@ -86,19 +88,14 @@ fn read(from: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
     from.read_exact(&mut head)?;
     let mut length = [0; 8];
     length.copy_from_slice(&head[1..]);
-    let mut body = vec![0; u64::from_ne_bytes(length) as usize];
-    from.read_exact(&mut body)?;
-    Ok((head[0], body))
-}
-
-pub(super) fn write_rank(out: &mut impl Write, rank: usize) -> io::Result<()> {
-    out.write_all(&(rank as u64).to_ne_bytes())
-}
-
-pub(super) fn read_rank(from: &mut impl Read) -> io::Result<usize> {
-    let mut word = [0; 8];
-    from.read_exact(&mut word)?;
-    Ok(u64::from_ne_bytes(word) as usize)
+    let length = u64::from_le_bytes(length);
+    // Memory is taken as the bytes arrive, not for what a damaged length says.
+    let mut body = Vec::new();
+    if from.take(length).read_to_end(&mut body)? as u64 == length {
+        Ok((head[0], body))
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
 }
 
 pub(super) fn write_request(out: &mut impl Write, request: &Request) -> io::Result<()> {
@@ -131,7 +128,7 @@ pub(super) fn read_request(from: &mut impl Read) -> io::Result<Request> {
         4 => Request::Barrier,
         5 => Request::Abort(String::from_utf8_lossy(&body).into_owned()),
         6 => {
-            let numbers: Vec<usize> = words(&body).map(|word| u64::from_ne_bytes(word) as usize).collect();
+            let numbers: Vec<usize> = words(&body).map(|word| u64::from_le_bytes(word) as usize).collect();
             let partner = |c: &[usize]| Partner { rank: c[0], send: c[1], receive: c[2] };
             Request::Exchange(numbers.chunks_exact(3).map(partner).collect())
         }
@@ -154,7 +151,15 @@ pub(super) fn write_answer(out: &mut impl Write, answer: &Answer) -> io::Result<
         Err(CommError::Aborted { rank, message }) => {
             write(out, 3, &[&of_numbers(&[*rank])[..], message.as_bytes()].concat())
         }
-        Err(other) => write(out, 4, other.to_string().as_bytes()),
+        Err(CommError::Length { from, to, expected, found }) => {
+            write(out, 4, &of_numbers(&[*from, *to, *expected, *found]))
+        }
+        Err(CommError::Calls { first_rank, first, second_rank, second }) => {
+            let texts = [first, second].map(|text| text.as_bytes().to_vec());
+            write(out, 5, &[of_numbers(&[*first_rank, *second_rank]), of_lists(&texts)].concat())
+        }
+        Err(CommError::OutOfMemory { bytes }) => write(out, 6, &of_numbers(&[*bytes])),
+        Err(other) => write(out, 7, other.to_string().as_bytes()),
     }
 }
 
@@ -165,7 +170,7 @@ pub(super) fn read_answer(from: &mut impl Read) -> io::Result<Answer> {
     Ok(match kind {
         0 => Ok(body),
         1 => {
-            let ranks = words(&body).skip(1).map(|word| u64::from_ne_bytes(word) as usize).collect();
+            let ranks = words(&body).skip(1).map(|word| u64::from_le_bytes(word) as usize).collect();
             Err(CommError::Silent { ranks, deadline: Duration::from_millis(number(&body, 0) as u64) })
         }
         2 => Err(CommError::Left { rank: number(&body, 0) }),
@@ -173,6 +178,17 @@ pub(super) fn read_answer(from: &mut impl Read) -> io::Result<Answer> {
             let message = text(body.get(8..).unwrap_or_default());
             Err(CommError::Aborted { rank: number(&body, 0), message })
         }
+        4 => {
+            let [from, to, expected, found] = std::array::from_fn(|i| number(&body, i));
+            Err(CommError::Length { from, to, expected, found })
+        }
+        5 => {
+            let texts = lists(body.get(16..).unwrap_or_default());
+            let [first, second] = std::array::from_fn(|i| text(texts.get(i).map_or(&[], |text| text)));
+            let (first_rank, second_rank) = (number(&body, 0), number(&body, 1));
+            Err(CommError::Calls { first_rank, first, second_rank, second })
+        }
+        6 => Err(CommError::OutOfMemory { bytes: number(&body, 0) }),
         _ => Err(CommError::Parent { reason: text(&body) }),
     })
 }
@@ -206,6 +222,14 @@ mod tests {
             Err(CommError::Silent { ranks: vec![1, 4], deadline: Duration::from_secs(2) }),
             Err(CommError::Left { rank: 3 }),
             Err(CommError::Aborted { rank: 1, message: "no".to_owned() }),
+            Err(CommError::Length { from: 1, to: 0, expected: 8, found: 16 }),
+            Err(CommError::Calls {
+                first_rank: 0,
+                first: "a sum".to_owned(),
+                second_rank: 2,
+                second: "a barrier".to_owned(),
+            }),
+            Err(CommError::OutOfMemory { bytes: 1 << 40 }),
         ] {
             let mut bytes = Vec::new();
             write_answer(&mut bytes, &answer).expect("memory");
