@@ -85,7 +85,8 @@ impl Stored {
         };
         if document.is_elliptic() {
             let plan = EllipticPlan::new(&document, &choices)?;
-            let saved = checkpoint::read(&file, LAW, plan.mesh_digest).map_err(ExportError::Checkpoint)?;
+            let saved =
+                checkpoint::read(&file, LAW, plan.outline.mesh_digest).map_err(ExportError::Checkpoint)?;
             let stored = elliptic::Stored::new(plan.setup.clone(), &saved.state)
                 .map_err(|error| InputError::nowhere(Problem::Elliptic { error }))?
                 .ok_or_else(|| ExportError::Order { path: file.clone(), order: plan.setup.order })?;

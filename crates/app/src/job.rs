@@ -1,89 +1,23 @@
-//! A run of either kind, in time or of an elliptic problem, as the program and its studies use it.
+//! A run of any model, as the program and its studies use it: with a report beside published values.
 
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use dgsuite_mesh::Mesh;
-use dgsuite_ops::{OpsError, agree};
-
+use crate::kind::Kind;
 use crate::pipeline::Document;
-use crate::pipeline::expression::Constants;
-use crate::pipeline::node::Node;
-use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::problem::InputError;
 use crate::plan::comparison::Comparison;
-use crate::plan::elliptic::EllipticPlan;
-use crate::plan::values::KnownValues;
-use crate::plan::{Choices, Plan};
+use crate::plan::{Choices, Outline};
 use crate::report::{self, Frame};
-use crate::run::elliptic::PreparedElliptic;
 use crate::run::log::Log;
-use crate::run::{Prepared, Report};
-use crate::systems::ROOT;
+use crate::run::{Report, Run};
 use crate::systems::hyperbolic::KernelChoice;
 use crate::writer::{WriterError, atomic};
 
 /// A run that is ready to start.
 pub struct Job {
-    run: Run,
+    run: Box<dyn Run>,
     /// The command and the tables of published values, if there are some.
     frame: Option<Frame>,
-}
-
-enum Run {
-    /// A run of a model in time.
-    Flow(Box<Prepared>),
-    /// An elliptic problem.
-    Elliptic(Box<PreparedElliptic>),
-}
-
-/// Properties of a case that a study needs before the case runs.
-pub struct Outline {
-    /// The values that checks may name.
-    pub known_values: KnownValues,
-    /// The file's constants, with `order`.
-    pub constants: Constants,
-    /// The directory of the results.
-    pub directory: PathBuf,
-    /// Polynomial order.
-    pub order: usize,
-    /// Elements of the mesh.
-    pub elements: usize,
-    /// The device, as written in a pipeline file.
-    pub device: String,
-    /// The file with every default written out.
-    pub resolved: Node,
-}
-
-impl Outline {
-    /// Makes the plan of a file.
-    ///
-    /// # Errors
-    /// The first mistake found in the input.
-    pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
-        if document.is_elliptic() {
-            let plan = EllipticPlan::new(document, choices)?;
-            return Ok(Self {
-                known_values: plan.known_values,
-                constants: plan.constants,
-                directory: plan.directory,
-                order: plan.setup.order,
-                elements: plan.setup.mesh.n_elements(),
-                device: plan.setup.device.to_string(),
-                resolved: plan.resolved,
-            });
-        }
-        let plan = Plan::new(document, choices)?;
-        Ok(Self {
-            known_values: plan.known_values,
-            constants: plan.constants,
-            directory: plan.directory,
-            order: plan.setup.order,
-            elements: plan.setup.mesh.n_elements(),
-            device: plan.setup.device.to_string(),
-            resolved: plan.resolved,
-        })
-    }
 }
 
 impl Job {
@@ -93,23 +27,14 @@ impl Job {
     /// The first mistake found in the input; nothing has been written then.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         choices.preparing.store(true, Ordering::SeqCst);
-        if document.is_elliptic() {
-            one_rank(choices, "elliptic problems")?;
-        }
-        let run = match document.is_elliptic() {
-            true => Run::Elliptic(Box::new(PreparedElliptic::new(document, choices)?)),
-            false => Run::Flow(Box::new(Prepared::new(document, choices)?)),
-        };
-        let (title, known, resolved) = match &run {
-            Run::Flow(run) => (&run.plan.title, &run.plan.known_values, &run.plan.resolved),
-            Run::Elliptic(run) => (&run.plan.title, &run.plan.known_values, &run.plan.resolved),
-        };
+        let run = Kind::of(document).run(document, choices)?;
         // The report of a study has all of its cases.
         let specs = match choices.case_of_study {
             true => Vec::new(),
             false => document.sections()?.references().to_vec(),
         };
-        let comparisons = Comparison::all(&specs, &document.base, known, resolved)?;
+        let Outline { title, known_values, resolved, .. } = run.outline();
+        let comparisons = Comparison::all(&specs, &document.base, known_values, resolved)?;
         let frame = (!comparisons.is_empty()).then(|| Frame {
             title: title.clone(),
             setup: String::new(),
@@ -122,20 +47,14 @@ impl Job {
 
     /// Describes the plan in words.
     pub fn describe(&mut self) -> String {
-        match &mut self.run {
-            Run::Flow(run) => run.describe(),
-            Run::Elliptic(run) => run.describe(),
-        }
+        self.run.describe()
     }
 
     /// As [`describe`](Self::describe), with the kernels that a GPU runs or would run, if the model marches
     /// in time.
     pub fn describe_with_kernels(&mut self) -> (String, Vec<KernelChoice>) {
         let mut text = self.describe();
-        let kernels = match &self.run {
-            Run::Flow(run) => run.forecast(&mut text),
-            Run::Elliptic(_) => Vec::new(),
-        };
+        let kernels = self.run.forecast(&mut text);
         (text, kernels)
     }
 
@@ -145,48 +64,19 @@ impl Job {
     /// Only if the summary or the report cannot be written; every other failure is in the report.
     pub fn execute(&mut self, log: &mut Log) -> Result<Report, WriterError> {
         let setup = if self.frame.is_some() { self.describe() } else { String::new() };
-        let report = match &mut self.run {
-            Run::Flow(run) => run.execute(log),
-            Run::Elliptic(run) => run.execute(log),
-        }?;
-        let writes = match &self.run {
-            Run::Flow(run) => run.plan.setup.comm.rank() == ROOT,
-            Run::Elliptic(_) => true,
-        };
+        let report = self.run.execute(log)?;
+        let writes = self.run.writes();
         if let Some(frame) = self.frame.as_mut().filter(|_| writes) {
             frame.setup = setup;
-            let (directory, resolved) = match &self.run {
-                Run::Flow(run) => (&run.plan.directory, &run.plan.resolved),
-                Run::Elliptic(run) => (&run.plan.directory, &run.plan.resolved),
-            };
+            let Outline { directory, resolved, .. } = self.run.outline();
             let case = report::Case { name: "", resolved, summary: &report.summary };
             atomic::write(&report::path(directory), report::markdown(frame, &[case], &report).as_bytes())?;
         }
         Ok(report)
     }
 
-    /// The mesh.
-    pub fn mesh(&self) -> &Arc<Mesh> {
-        match &self.run {
-            Run::Flow(run) => &run.plan.setup.mesh,
-            Run::Elliptic(run) => &run.plan.setup.mesh,
-        }
+    /// What the plan has in common with those of other models.
+    pub fn outline(&self) -> &Outline {
+        self.run.outline()
     }
-
-    /// Number of uniform refinements of the mesh.
-    pub fn refine(&self) -> usize {
-        match &self.run {
-            Run::Flow(run) => run.plan.refine,
-            Run::Elliptic(run) => run.plan.refine,
-        }
-    }
-}
-
-/// Refuses what several ranks cannot do yet; one of them reports it.
-///
-/// # Errors
-/// The refusal, or that another rank reports it.
-pub(crate) fn one_rank(choices: &Choices, what: &'static str) -> Result<(), InputError> {
-    let refused = || InputError::nowhere(Problem::Setup { error: OpsError::NotOnRanks { what }.into() });
-    choices.comm.as_ref().map_or(Ok(()), |comm| agree(comm.as_ref(), Err(refused())))
 }

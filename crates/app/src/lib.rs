@@ -10,9 +10,10 @@
 //! | mistake in the input | [`pipeline::problem::InputError`] | the mistake, its place (file, line, column, key), and a hint |
 //! | kind of an error | [`code::Code`] | its word in `error[…]`, and its page |
 //! | checked file | [`plan::Plan`] | mesh read, names resolved, defaults filled in, everything checked |
-//! | run | [`run::Prepared`], [`run::Report`] | time loop, outputs, monitors, checks, summary |
-//! | elliptic problem | [`plan::elliptic::EllipticPlan`], [`run::elliptic::PreparedElliptic`] | a linear system instead of a time loop |
-//! | run of either kind | [`job::Job`] | a run as the program starts it |
+//! | run | [`run::Run`], [`run::Report`] | the frame of all runs: directory, log, checks, summary |
+//! | run of a model in time | [`run::flow::FlowRun`] | time loop, outputs, monitors |
+//! | elliptic problem | [`plan::elliptic::EllipticPlan`], [`run::elliptic::EllipticRun`] | a linear system instead of a time loop |
+//! | run of any model | [`job::Job`] | a run as the program starts it |
 //! | study | [`study::Study`] | a matrix of runs and its table of rates |
 //! | solver | [`systems::hyperbolic::Hyperbolic`] | a conservation law on a mesh |
 //! | linear solver | [`systems::elliptic::Elliptic`] | the screened Poisson equation on a mesh |
@@ -25,7 +26,7 @@
 //! ```
 //! use dgsuite::pipeline::{Document, source::Source};
 //! use dgsuite::plan::Choices;
-//! use dgsuite::run::{Prepared, Status, log::Log};
+//! use dgsuite::{job::Job, run::{Status, log::Log}};
 //!
 //! let results = tempfile::tempdir()?;
 //! let file = Source::new("wave.yaml", "
@@ -35,7 +36,7 @@
 //! time: { end: 0.1 }
 //! ");
 //! let document = Document::parse(&file, results.path(), "wave", false, &[])?;
-//! let report = Prepared::new(&document, &Choices::default())?.execute(&mut Log::new(true))?;
+//! let report = Job::new(&document, &Choices::default())?.execute(&mut Log::new(true))?;
 //! assert_eq!(report.status, Status::Ok);
 //! assert!(report.summary["error"]["l2"]["u"].as_f64().unwrap() < 1e-2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -54,6 +55,7 @@ pub mod code;
 pub mod draw;
 pub mod export;
 pub mod job;
+mod kind;
 pub mod picture;
 pub mod pipeline;
 pub mod plan;

@@ -15,6 +15,7 @@ mod intervals;
 pub mod memory;
 pub mod mesh;
 pub mod monitors;
+mod outline;
 mod places;
 pub mod prescribed;
 pub mod print;
@@ -37,12 +38,14 @@ use std::sync::atomic::AtomicBool;
 use dgsuite_basis::{Correction, NodeSet, Representation};
 use dgsuite_gpu::comm::{Alone, Communicator};
 use dgsuite_mesh::{Mesh, MeshError};
+use dgsuite_ops::{OpsError, agree};
 use dgsuite_physics::{Euler, Exact, NavierStokes};
 
 use self::fields::{Elements, OutputField};
 use self::formulas::RunningFormula;
 use self::memory::Load;
 pub use self::monitors::{ForcesJob, Integrand, MonitorJob, MonitorPlan, integral_variables};
+pub use self::outline::Outline;
 pub use self::places::Places;
 use self::states::States;
 pub use self::time::TimePlan;
@@ -52,10 +55,8 @@ use self::values::KnownValues;
 use self::variables::Variables;
 use crate::checkpoint::Checkpoint;
 use crate::pipeline::checks::CheckSpec;
-use crate::pipeline::expression::Constants;
 use crate::pipeline::mistakes::{both, each};
 use crate::pipeline::monitors::MonitorKind;
-use crate::pipeline::node::Node;
 use crate::pipeline::output::{
     CheckpointSpec, DEFAULT_KEEP, Every, FieldSpec, FieldsSpec, OutputSpec, Wanted,
 };
@@ -107,38 +108,24 @@ pub struct Choices {
 
 /// A run, resolved and checked.
 pub struct Plan {
-    /// The title of the run.
-    pub title: String,
-    /// A description of where the mesh comes from.
-    pub mesh_origin: String,
-    /// Number of uniform refinements of the mesh.
-    pub refine: usize,
-    /// The mesh's digest.
-    pub mesh_digest: u64,
+    /// Mesh, device, results, checks.
+    pub outline: Outline,
     /// The law and its variables.
     pub variables: Variables,
     /// The reference state, where the file gives one.
     pub reference: Option<Reference>,
     /// The parameters of the solver.
     pub setup: Setup,
-    /// Settings that are allowed but probably not intended.
-    pub warnings: Vec<String>,
-    /// Why `device: auto` chose the CPU although there is a GPU.
-    pub device_note: Option<String>,
     /// The state at the start.
     pub initial: Arc<dyn Exact>,
     /// The checkpoint that the run continues, with its file.
     pub restart: Option<(PathBuf, Checkpoint)>,
     /// Whether the state of this checkpoint belongs to another mesh and is to be projected.
     pub projected: bool,
-    /// What happens to existing results.
-    pub former: Former,
     /// The solution for `error` in the summary.
     pub exact: Option<Arc<dyn Exact>>,
     /// Time stepping.
     pub time: TimePlan,
-    /// The directory of the results.
-    pub directory: PathBuf,
     /// Fields for ParaView.
     pub fields: FieldsPlan,
     /// Fields on boundaries alone.
@@ -153,18 +140,6 @@ pub struct Plan {
     pub conditions: Conditions,
     /// Formulas that are evaluated while the run goes.
     pub formulas: Vec<RunningFormula>,
-    /// The checks of the results.
-    pub checks: Vec<CheckSpec>,
-    /// The file's constants, with `order`, for the limits of the checks.
-    pub constants: Constants,
-    /// The values that checks may name.
-    pub known_values: KnownValues,
-    /// The file with every default written out.
-    pub resolved: Node,
-    /// When set, ends the run after the current step.
-    pub stop: Arc<AtomicBool>,
-    /// Places of `mesh` and `space` in the file, for errors that the solver finds.
-    pub places: Places,
 }
 
 /// Fields for ParaView, resolved.
@@ -215,6 +190,15 @@ impl Choices {
     pub(crate) fn restart_option(&self) -> Option<String> {
         let option = if self.project { "--restart-project" } else { "--restart" };
         self.restart.as_ref().map(|file| format!("{option} {}", file.display()))
+    }
+
+    /// Refuses what several ranks cannot do yet; one of them reports it.
+    ///
+    /// # Errors
+    /// The refusal, or that another rank reports it.
+    pub(crate) fn one_rank(&self, what: &'static str) -> Result<(), InputError> {
+        let refused = || InputError::nowhere(Problem::Setup { error: OpsError::NotOnRanks { what }.into() });
+        self.comm.as_ref().map_or(Ok(()), |comm| agree(comm.as_ref(), Err(refused())))
     }
 
     /// Returns what happens to results in the directory of a run that does not continue them.
@@ -315,36 +299,42 @@ impl Plan {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
             setup.threads = (cores / choices.cores_shared_by).max(1);
         }
-        let plan = Self {
+        let outline = Outline {
             title: pipeline.title.clone(),
+            mesh: Arc::clone(&setup.mesh),
             mesh_origin: mesh::origin(&pipeline.mesh),
             refine: pipeline.mesh.refine,
             mesh_digest,
-            resolved: resolved::resolve(document, &pipeline, &setup, &time),
+            order: setup.order,
+            device: setup.device,
+            device_note,
+            warnings,
+            directory,
+            former,
+            checks,
             constants: pipeline.constants.and("order", pipeline.space.order as f64),
+            known_values,
+            resolved: resolved::resolve(document, &pipeline, &setup, &time),
+            stop: Arc::clone(&choices.stop),
+            places: Places::new(document, &pipeline.mesh.place, &pipeline.space.place),
+        };
+        let plan = Self {
+            outline,
             checkpoint,
             surfaces,
             averages,
             reference: pipeline.physics.reference.clone(),
             variables,
             setup,
-            warnings,
-            device_note,
             initial,
             restart,
             projected,
-            former,
             exact,
             time,
-            directory,
             fields,
             monitors,
             conditions,
             formulas: formulas::running(&pipeline)?,
-            checks,
-            known_values,
-            stop: Arc::clone(&choices.stop),
-            places: Places::new(document, &pipeline.mesh.place, &pipeline.space.place),
         };
         plan.times_are_possible(start, &document.root)?;
         Ok(plan)

@@ -13,7 +13,8 @@ use serde_json::{Map, Value, json};
 
 pub use self::table::{Label, Row, Table};
 use crate::code::Code;
-use crate::job::{Job, Outline, one_rank};
+use crate::job::Job;
+use crate::kind::Kind;
 use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::node::Node;
@@ -87,19 +88,17 @@ impl Study {
             let problem = Problem::Misplaced { key, owner: "a study".into(), belongs: "a single run".into() };
             return Err(InputError::nowhere(problem));
         }
-        if document.is_elliptic() {
-            one_rank(choices, "elliptic problems")?;
-        }
+        Kind::of(document).fits_ranks(choices)?;
         choices.preparing.store(true, Ordering::SeqCst);
         let mut cases = Vec::new();
-        let mut first: Option<Outline> = None;
+        let mut first = None;
         let mut comparisons = Vec::new();
         let references = sections.references();
         for overrides in spec.cases()? {
             let case = document.case(&overrides)?;
             let label = label(spec, &overrides, sections.constants());
             let choices = Choices { case_of_study: true, continued: spec.continued, ..choices.clone() };
-            let plan = Outline::new(&case, &choices)?;
+            let plan = Kind::of(&case).plan(&case, &choices)?;
             for check in sections.checks() {
                 plan.known_values.admit(check)?;
                 check.limit(&plan.constants)?;
@@ -114,14 +113,13 @@ impl Study {
             let resolved = (!references.is_empty()).then(|| plan.resolved.clone());
             let name: Vec<String> = label.iter().map(|l| file_name(&l.name, &l.text)).collect();
             let output = Some(plan.directory.join(name.join("_")));
-            let (order, elements) = (plan.order, plan.elements);
+            let (order, elements) = (plan.order, plan.mesh.n_elements());
             let choices = Choices { output, ..choices };
             cases.push(Case { document: case, choices, label, order, elements, resolved });
-            first.get_or_insert(plan);
+            first.get_or_insert((plan.device.to_string(), plan.directory));
         }
         choices.preparing.store(false, Ordering::SeqCst);
-        let device = first.as_ref().map_or_else(String::new, |plan| plan.device.clone());
-        let directory = first.map_or_else(PathBuf::new, |plan| plan.directory);
+        let (device, directory) = first.unwrap_or_default();
         Ok(Self {
             title: sections.title().to_owned(),
             spec: spec.clone(),
@@ -225,7 +223,8 @@ impl Study {
                 code = report.summary.pointer("/failure/code").and_then(Value::as_str).map(str::to_owned);
                 break;
             }
-            table.push(Row::new(case.label.clone(), case.order, (job.mesh(), job.refine()), &report.summary));
+            let plan = job.outline();
+            table.push(Row::new(case.label.clone(), case.order, (&plan.mesh, plan.refine), &report.summary));
             // The summary so far stays if the study is killed.
             let mut so_far = self.facts(&table);
             so_far.insert("status".into(), json!("running"));

@@ -10,9 +10,10 @@ use std::io::IsTerminal as _;
 use std::process::Command;
 use std::time::Duration;
 
+use dgsuite::job::Job;
 use dgsuite::pipeline::{Document, source::Source};
 use dgsuite::plan::Choices;
-use dgsuite::run::{Prepared, log::Log};
+use dgsuite::run::log::Log;
 use support::{Case, PLATE, STREAM, WAVE, with};
 
 /// The position of a part of a text.
@@ -119,7 +120,7 @@ fn a_run_without_a_terminal_tells_its_progress_in_lines() {
     let document =
         Document::parse(&Source::new("wave.yaml", yaml), results.path(), "wave", false, &[]).unwrap();
     let mut log = Log::new(false).with_lines_every(Duration::ZERO);
-    Prepared::new(&document, &Choices::default()).unwrap().execute(&mut log).unwrap();
+    Job::new(&document, &Choices::default()).unwrap().execute(&mut log).unwrap();
     let text = fs::read_to_string(results.path().join("out/wave/log.txt")).unwrap();
     let lines: Vec<&str> = text.lines().filter(|line| line.contains(" %  step ")).collect();
     assert!(lines.len() > 2 && lines.iter().all(|line| line.contains("residual")), "{text}");

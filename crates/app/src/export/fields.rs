@@ -58,7 +58,7 @@ impl Stored {
                     return Ok(Fields::Flow(Arc::clone(&plan.fields.fields)));
                 }
                 let limited = Elements::Allowed { limited: plan.setup.limiting.is_some() };
-                let fields = resolve(Some(&specs), &plan.variables, &plan.constants, limited)?;
+                let fields = resolve(Some(&specs), &plan.variables, &plan.outline.constants, limited)?;
                 match fields.iter().find(|field| of_last_step(field)) {
                     Some(field) => Err(ExportError::NotStored { name: field.name.clone() }),
                     None => Ok(Fields::Flow(fields.into())),
@@ -69,7 +69,7 @@ impl Stored {
                 let fields = match (&plan.fields, specs.is_empty()) {
                     (Some(own), true) => own.fields.clone(),
                     (None, true) => usual_fields(exact),
-                    (_, false) => named_fields(&specs, &plan.constants, exact)?,
+                    (_, false) => named_fields(&specs, &plan.outline.constants, exact)?,
                 };
                 Ok(Fields::Elliptic(fields))
             }

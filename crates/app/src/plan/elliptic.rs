@@ -6,9 +6,7 @@ pub mod print;
 mod regions;
 mod resolved;
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::formula::Formula;
@@ -16,61 +14,32 @@ use dgsuite_physics::formula::Formula;
 use self::functions::{COORDINATES, Coefficient, ExactSolution, Scalar, forcing_for};
 use super::memory::Load;
 use super::values::KnownValues;
-use super::{Choices, Places, mesh};
+use super::{Choices, Outline, Places, mesh};
 use crate::pipeline::Document;
-use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::elliptic::EllipticPipeline;
 use crate::pipeline::elliptic::physics::ForcingSpec;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::mistakes::{both, each};
-use crate::pipeline::node::Node;
 use crate::pipeline::output::{FieldSpec, Wanted};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Located, Place};
-use crate::run::directory::Former;
 use crate::systems::elliptic::{EllipticSetup, Function};
 use crate::writer::Format;
 
 /// An elliptic problem, resolved and checked.
 pub struct EllipticPlan {
-    /// The title of the run.
-    pub title: String,
-    /// A description of where the mesh comes from.
-    pub mesh_origin: String,
-    /// Number of uniform refinements of the mesh.
-    pub refine: usize,
-    /// The mesh's digest.
-    pub mesh_digest: u64,
+    /// Mesh, device, results, checks.
+    pub outline: Outline,
     /// The parameters of the solver.
     pub setup: EllipticSetup,
     /// The equation in words.
     pub equation: String,
-    /// Why `device: auto` chose the CPU although there is a GPU.
-    pub device_note: Option<String>,
     /// The exact solution.
     pub exact: Option<ExactSolution>,
-    /// The directory of the results.
-    pub directory: PathBuf,
-    /// What happens to existing results.
-    pub former: Former,
     /// Fields for ParaView; `None` if they are switched off.
     pub fields: Option<EllipticFields>,
     /// Whether the solution is stored in a checkpoint.
     pub stores: bool,
-    /// The checks of the results.
-    pub checks: Vec<CheckSpec>,
-    /// The file's constants, with `order`, for the limits of the checks.
-    pub constants: Constants,
-    /// The values that checks may name.
-    pub known_values: KnownValues,
-    /// The file with every default written out.
-    pub resolved: Node,
-    /// Warnings about the mesh.
-    pub warnings: Vec<String>,
-    /// When set, ends the run after the current iteration.
-    pub stop: Arc<AtomicBool>,
-    /// Places of `mesh` and `space` in the file, for errors that the solver finds.
-    pub places: Places,
     /// The place of `physics.model` in the file.
     pub physics: Place,
 }
@@ -173,28 +142,27 @@ impl EllipticPlan {
             device,
             mesh,
         };
-        Ok(Self {
+        let outline = Outline {
             title: file.title.clone(),
+            mesh: Arc::clone(&setup.mesh),
             mesh_origin: mesh::origin(&file.mesh),
             refine: file.mesh.refine,
             mesh_digest: setup.mesh.digest(),
-            resolved: resolved::resolve(document, &file, &setup),
-            constants: file.constants.and("order", file.space.order as f64),
-            places: Places::new(document, &file.mesh.place, &file.space.place),
-            stop: Arc::clone(&choices.stop),
-            physics: file.physics.place.clone(),
-            setup,
-            warnings,
-            equation,
+            order: setup.order,
+            device,
             device_note,
-            exact,
+            warnings,
             directory,
             former: choices.former(),
-            fields,
-            stores: !choices.case_of_study,
             checks,
+            constants: file.constants.and("order", file.space.order as f64),
             known_values,
-        })
+            resolved: resolved::resolve(document, &file, &setup),
+            stop: Arc::clone(&choices.stop),
+            places: Places::new(document, &file.mesh.place, &file.space.place),
+        };
+        let (physics, stores) = (file.physics.place.clone(), !choices.case_of_study);
+        Ok(Self { outline, physics, setup, equation, exact, fields, stores })
     }
 }
 

@@ -91,7 +91,7 @@ pub fn plan(
     let mut line = |key: &str, value: String| {
         let _ = writeln!(out, "{key:<11} {value}");
     };
-    line("title", plan.title.clone());
+    line("title", plan.outline.title.clone());
     line("mesh", mesh_line(plan));
     line("physics", physics_line(plan));
     if let Some(reference) = &plan.reference {
@@ -236,7 +236,7 @@ fn mesh_line(plan: &Plan) -> String {
     let name = |i: u32| mesh.boundaries.get(i as usize).map_or("?", |b| b.name.as_str());
     let mut text = format!(
         "{}: {}, geometry order {}, {} faces",
-        plan.mesh_origin,
+        plan.outline.mesh_origin,
         counts.join(" + "),
         mesh.max_order(),
         grouped(mesh.faces.len())
@@ -372,7 +372,7 @@ fn device_line(description: &Description, comm: &dyn Communicator) -> String {
 }
 
 fn output_line(plan: &Plan) -> String {
-    let mut text = plan.directory.display().to_string();
+    let mut text = plan.outline.directory.display().to_string();
     if let Some(every) = plan.fields.every {
         let names: Vec<&str> = plan.fields.fields.iter().map(|f| f.name.as_str()).collect();
         let _ = write!(text, "; fields {} {}", names.join(", "), often(every));

@@ -1,236 +1,323 @@
-//! Monitors of flows around bodies: rows of tables and entries of the summary from boundary points.
+//! The run of a model in time: set-up, march, results, summary.
+
+mod failure;
+mod summary;
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::time::Instant;
 
-use serde_json::{Map, Value, json};
+use dgsuite_gpu::comm::Communicator;
+use dgsuite_ops::{OpsError, agree};
+use dgsuite_timeint::{StepSize, TimePoint};
+use serde_json::{Map, Value};
 
-use super::error::RunError;
-use crate::plan::ForcesJob;
-use crate::post::forces::{Forces, Scales};
-use crate::post::history::{Series, largest_decay};
-use crate::post::wall::{self, Curves};
-use crate::post::{Surface, line, spectrum};
-use crate::systems::hyperbolic::Hyperbolic;
-use crate::writer::csv::Columns;
+use self::failure::explain;
+use self::summary::Facts;
+use super::directory::Directory;
+use super::log::Log;
+use super::march::{self, March};
+use super::monitors::LastValues;
+use super::outputs::Outputs;
+use super::{Ending, Run, RunError, Status, projection};
+use crate::code::Code;
+use crate::pipeline::Document;
+use crate::pipeline::problem::{InputError, Problem};
+use crate::plan::print::{self, grouped};
+use crate::plan::{Choices, Outline, Plan};
+use crate::systems::ROOT;
+use crate::systems::hyperbolic::{Description, Device, Hyperbolic, KernelChoice, Law, Norms, StepMeasure};
+use crate::writer::WriterError;
 
-/// The columns of a table of forces, after step and time.
-pub const FORCE_COLUMNS: [&str; 16] = [
-    "cd",
-    "cl",
-    "cs",
-    "cm",
-    "cd_pressure",
-    "cd_viscous",
-    "pressure_x",
-    "pressure_y",
-    "pressure_z",
-    "viscous_x",
-    "viscous_y",
-    "viscous_z",
-    "moment_x",
-    "moment_y",
-    "moment_z",
-    "heat",
-];
-
-/// The columns of a table of extremes along a wall, after step and time.
-pub const WALL_COLUMNS: [&str; 4] = ["cp_min", "cp_max", "cf_min", "cf_max"];
-
-/// Returns the points of all boundaries of a job, as one surface.
-fn surface(solver: &Hyperbolic, job: &ForcesJob) -> Result<Surface, RunError> {
-    let mut all = Surface { first: vec![0], ..Surface::default() };
-    for name in &job.boundaries {
-        all.append(solver.surface(name)?);
-    }
-    Ok(all)
+/// A run that is ready to start: the plan is made and the solver is set up, so that the input is known to be
+/// valid.
+pub struct FlowRun {
+    /// The plan.
+    pub plan: Plan,
+    /// The solver, with the initial state or the state of the checkpoint.
+    pub solver: Hyperbolic,
+    /// The solver's description of itself.
+    pub description: Description,
+    /// How the state of a checkpoint was projected, in words.
+    projection: Option<String>,
+    /// Seconds of the set-up.
+    pub setup_s: f64,
+    /// The stable CFL number in the initial state, if there is one.
+    stable_cfl: Option<f64>,
 }
 
-/// Returns the row of a table of forces, and the entry of the summary.
-///
-/// # Errors
-/// The errors of the solver.
-pub fn forces(solver: &Hyperbolic, job: &ForcesJob) -> Result<(Vec<f64>, Value), RunError> {
-    let forces = Forces::of(&surface(solver, job)?, &job.scales);
-    let named = forces.coefficients(&job.scales).named();
-    let mut row: Vec<f64> = named.iter().map(|(_, x)| *x).collect();
-    row.extend(forces.pressure.into_iter().chain(forces.viscous).chain(forces.moment()));
-    row.push(forces.heat);
-    let mut summary: Map<String, Value> =
-        named.iter().map(|(name, x)| ((*name).to_owned(), json!(x))).collect();
-    summary.insert("force".into(), json!(forces.total()));
-    summary.insert("pressure_force".into(), json!(forces.pressure));
-    summary.insert("viscous_force".into(), json!(forces.viscous));
-    summary.insert("moment".into(), json!(forces.moment()));
-    summary.insert("heat".into(), json!(forces.heat));
-    summary.insert("area".into(), json!(forces.area));
-    Ok((row, Value::Object(summary)))
-}
-
-/// Returns the curves along a wall, and the entry of the summary.
-///
-/// # Errors
-/// The errors of the solver.
-pub fn wall(solver: &Hyperbolic, job: &ForcesJob) -> Result<(Curves, Value), RunError> {
-    let dim = solver.dim();
-    let curves = wall::curves(&surface(solver, job)?, &job.scales, dim);
-    let [cp_min, cp_max, _, cf_max] = extremes(&curves);
-    let mut summary = json!({ "cp_min": cp_min, "cp_max": cp_max, "cf_max": cf_max });
-    if let (2, Value::Object(map)) = (dim, &mut summary) {
-        let turns = wall::turns(&curves);
-        for (name, separation) in [("separation", true), ("attachment", false)] {
-            let points = turns.iter().filter(|turn| turn.separation == separation).map(|turn| turn.point);
-            let mut places: Map<String, Value> =
-                points.enumerate().map(|(i, x)| (i.to_string(), json!({ "x": x[0], "y": x[1] }))).collect();
-            places.insert("count".into(), json!(places.len()));
-            map.insert(name.into(), Value::Object(places));
+impl FlowRun {
+    /// Makes the plan and the solver.
+    ///
+    /// # Errors
+    /// The first mistake found in the input; nothing has been written then.
+    pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
+        let start = Instant::now();
+        let plan = match &choices.comm {
+            // The set-up of the solver needs all ranks.
+            Some(comm) => agree(comm.as_ref(), Plan::new(document, choices))?,
+            None => Plan::new(document, choices)?,
+        };
+        if let Some(comm) = &choices.comm {
+            same_kind_of_device(comm.as_ref(), plan.setup.device)?;
         }
+        let refused = |error| InputError::at(plan.outline.places.of(&error), Problem::Setup { error });
+        let (mut solver, projection) = match &plan.restart {
+            Some((file, saved)) if plan.projected => {
+                let (solver, projection) = projection::onto_mesh(&plan, choices, file, saved)?;
+                (solver, Some(projection))
+            }
+            restart => {
+                let new = || Hyperbolic::new(plan.setup.clone(), plan.initial.as_ref(), 0.0);
+                let mut solver = new().map_err(refused)?;
+                if let Some((_, saved)) = restart {
+                    solver.restore(&saved.state).map_err(refused)?;
+                }
+                let projection = match restart {
+                    Some((file, saved)) => projection::to_order(&solver, file, saved),
+                    None => None,
+                };
+                (solver, projection)
+            }
+        };
+        let description = solver.describe();
+        let stable_cfl = solver.stable_cfl().ok();
+        let setup_s = start.elapsed().as_secs_f64();
+        Ok(Self { plan, solver, description, projection, setup_s, stable_cfl })
     }
-    Ok((curves, summary))
+
+    /// What is said at the very end.
+    fn last_words(&self, outcome: &Result<(), RunError>, status: Status, end: TimePoint) -> Vec<String> {
+        let plan = &self.plan;
+        let mut last = Vec::new();
+        if status == Status::Stopped {
+            let go_on = match plan.checkpoint {
+                Some(_) => "; continue with --restart latest",
+                None => "; no checkpoint was written",
+            };
+            let local = plan.time.steady.is_some_and(|steady| steady.local_steps);
+            // With local steps, elements have no common time.
+            let at = if local { String::new() } else { format!("t = {}, ", end.t) };
+            last.push(format!("stopped at {at}step {}{go_on}", end.step));
+        }
+        if let Err(RunError::Writer(cause)) = outcome {
+            last.push(format!("error[{}]: {cause}", Code::from(cause)));
+            if cause.is_storage_full() {
+                last.push("hint: the disk is full; free space and continue with --restart latest".to_owned());
+            }
+        }
+        last.extend(outcome.as_ref().err().map(|error| Code::more_about(&[error.into()])));
+        last
+    }
 }
 
-/// Returns the smallest and largest pressure and friction coefficients.
-#[must_use]
-pub fn extremes(curves: &Curves) -> [f64; 4] {
-    let least = |x: &[f64]| x.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = |x: &[f64]| x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    [least(&curves.cp), most(&curves.cp), least(&curves.cf), most(&curves.cf)]
+impl Run for FlowRun {
+    fn outline(&self) -> &Outline {
+        &self.plan.outline
+    }
+
+    fn describe(&mut self) -> String {
+        let first = match self.plan.time.step {
+            StepSize::Fixed(dt) => Some(dt),
+            StepSize::Cfl(cfl) => self.solver.first_dt().ok().map(|limit| cfl * limit),
+        };
+        let substeps = first.and_then(|dt| self.solver.substeps(dt).ok());
+        let mut text = print::plan(&self.plan, &self.description, (first, substeps), self.stable_cfl);
+        if let Some(projection) = &self.projection {
+            let _ = writeln!(text, "restart     {projection}");
+        }
+        for warning in &self.plan.outline.warnings {
+            let _ = writeln!(text, "warning     {warning}");
+        }
+        // A smaller step costs time only; a larger one makes the run blow up. In incompressible flow,
+        // viscosity may damp what extrapolation excites.
+        let explicit = !matches!(self.plan.setup.law, Law::Incompressible(_));
+        if let (StepSize::Fixed(dt), Ok(limit), true) =
+            (self.plan.time.step, self.solver.stable_dt(), explicit)
+        {
+            let stable = self.plan.time.stable_radius * limit;
+            if dt > stable {
+                let times = dt / stable;
+                let _ = writeln!(
+                    text,
+                    "warning     time.dt {dt} is {times:.1} times the step that is stable on this mesh, {stable:.4e}"
+                );
+            }
+        }
+        let given = (self.plan.setup.step_measure == StepMeasure::Cfl).then_some(self.plan.time.step);
+        if let (Some(StepSize::Cfl(cfl)), Some(stable)) = (given, self.stable_cfl)
+            && cfl > stable
+        {
+            let times = cfl / stable;
+            let _ = writeln!(
+                text,
+                "warning     time.cfl {cfl} is {times:.1} times the number that is stable on this mesh, {stable:.4}"
+            );
+        }
+        text
+    }
+
+    fn forecast(&self, text: &mut String) -> Vec<KernelChoice> {
+        if !self.description.device_name.is_empty() {
+            return self.description.kernels.clone();
+        }
+        let kernels = self.solver.forecast();
+        text.push_str(&print::forecast(&kernels));
+        kernels
+    }
+
+    fn writes(&self) -> bool {
+        self.plan.setup.comm.rank() == ROOT
+    }
+
+    fn compute(&mut self, directory: &Directory, log: &mut Log) -> Ending {
+        if let Some((file, saved)) = &self.plan.restart {
+            let (t, step) = (saved.now.t, saved.now.step);
+            log.note(&format!("continued from {} at t = {t}, step {step}", file.display()));
+        }
+        let (plan, description) = (&self.plan, &self.description);
+        let start = plan.restart.as_ref().map_or(START, |(_, saved)| saved.now);
+        let mut end = start;
+        let mut tally = march::Tally::default();
+        let mut last = LastValues::default();
+        let mut output_s = 0.0;
+        let mut explained = false;
+        let opened = Outputs::open(plan, directory.clone(), start);
+        let opened = match self.solver.any(opened.is_err()) {
+            true => opened.and(Err(WriterError::Elsewhere.into())),
+            false => opened,
+        };
+        let outcome = opened.and_then(|mut outputs| {
+            let mut march = March::new(plan, &mut self.solver, log, description.dofs)?;
+            let result = march.run(&mut outputs);
+            end = march.now();
+            tally = march.tally.clone();
+            last = outputs.last().clone();
+            output_s = outputs.spent().as_secs_f64();
+            let trail = std::mem::take(&mut march.trail);
+            if let Err(error) = &result {
+                let known = (&self.plan, self.stable_cfl, &trail);
+                explain(error, &outputs, &mut self.solver, known, end, log);
+                explained = true;
+            }
+            outputs.not_finite().take().iter().for_each(|warning| log.warn(warning));
+            result
+        });
+        // Files that could not be written are reported at the end.
+        if let (Err(error), false) = (&outcome, explained || matches!(outcome, Err(RunError::Writer(_)))) {
+            log.warn(&format!("error[{}]: {error}", Code::from(error)));
+        }
+        let facts = Facts {
+            plan,
+            description,
+            tally: &tally,
+            end: (end.t, end.step),
+            setup_s: self.setup_s,
+            output_s,
+            last: &last,
+        };
+        let mut summary = summary::facts(&facts, &self.solver);
+        let failure = outcome.as_ref().err().map(ToString::to_string);
+        let status = match &outcome {
+            Err(error) => Status::of(error),
+            Ok(()) if tally.stopped => Status::Stopped,
+            Ok(()) => Status::Ok,
+        };
+        if let Err(error) = &outcome {
+            summary.insert("failure".into(), summary::failure(error));
+        }
+        let answers = status != Status::Diverged;
+        let errors = plan.exact.as_ref().filter(|_| answers).map(|exact| {
+            let norms = self.solver.errors(exact.as_ref(), end.t);
+            (summary::norms(&norms), error_table(&norms))
+        });
+        let closing = closing(&summary, &plan.outline.directory);
+        let last = self.last_words(&outcome, status, end);
+        Ending { status, failure, summary, errors, closing, answers, last }
+    }
 }
 
-/// Returns the curves as a table, a row for each point.
-#[must_use]
-pub fn table(curves: &Curves) -> String {
-    let mut text = "s,x,y,z,cp,cf,p,stress_x,stress_y,stress_z,heat\n".to_owned();
-    for i in 0..curves.points.len() {
-        let ([x, y, z], [a, b, c]) = (curves.points[i], curves.stress[i]);
-        let row = [curves.arc[i], x, y, z, curves.cp[i], curves.cf[i], curves.p[i], a, b, c, curves.heat[i]];
-        let row: Vec<String> = row.iter().map(|x| format!("{x:?}")).collect();
-        let _ = writeln!(text, "{}", row.join(","));
+/// Checks that all ranks run on the CPU, or all on GPUs. Collective.
+fn same_kind_of_device(comm: &dyn Communicator, device: Device) -> Result<(), InputError> {
+    let rank = comm.rank() as f64;
+    // The lowest ranks of both kinds, with the sign changed.
+    let mut lowest = [f64::NEG_INFINITY; 2];
+    lowest[usize::from(device == Device::Cpu)] = -rank;
+    comm.max(&mut lowest).map_err(|error| InputError::from(OpsError::from(error)))?;
+    let [gpu, cpu] = lowest;
+    if gpu == f64::NEG_INFINITY || cpu == f64::NEG_INFINITY {
+        return Ok(());
+    }
+    Err(InputError::nowhere(Problem::MixedRanks { with: -gpu as usize, without: -cpu as usize }))
+}
+
+const START: TimePoint = TimePoint { t: 0.0, low: 0.0, step: 0 };
+
+/// The norms of the error, a line for each variable.
+fn error_table(errors: &Norms) -> String {
+    let mut text = format!("{:<11} {:>12} {:>12} {:>12}", "error", "L1", "L2", "Linf");
+    for (k, name) in errors.names.iter().enumerate() {
+        let _ = write!(
+            text,
+            "\n{name:<11} {:>12.4e} {:>12.4e} {:>12.4e}",
+            errors.l1[k], errors.l2[k], errors.linf[k]
+        );
     }
     text
 }
 
-/// Returns the length of a recirculation region along a line; `None` if the flow does not reverse.
-pub fn recirculation(
-    solver: &Hyperbolic,
-    s: &[f64],
-    places: &[Option<(usize, [f64; 3])>],
-    along: [f64; 3],
-) -> Option<f64> {
-    let dim = solver.dim();
-    let first = solver.primitives().iter().position(|name| *name == "u")?;
-    let speed = |values: Option<Vec<f64>>| {
-        values.map(|w| (0..dim).map(|d| w.get(first + d).copied().unwrap_or(0.0) * along[d]).sum::<f64>())
+/// The last line of a run: steps, time, speed, and where the results are.
+fn closing(summary: &Map<String, Value>, directory: &std::path::Path) -> String {
+    let number = |section: &str, key: &str| {
+        summary.get(section).and_then(|s| s.get(key)).and_then(Value::as_f64).unwrap_or(0.0)
     };
-    let (s, u): (Vec<f64>, Vec<f64>) =
-        s.iter().zip(solver.evaluate_in(places)).filter_map(|(&s, w)| Some((s, speed(w)?))).unzip();
-    line::end_of_reversed_flow(&s, &u)
-}
-
-/// Returns means, amplitudes, extremes and the frequency of lift from a table of forces, starting at a given
-/// time.
-///
-/// # Errors
-/// [`RunError::Writer`].
-pub fn history(path: &Path, from: f64, scales: &Scales) -> Result<Map<String, Value>, RunError> {
-    let table = Columns::read(path)?;
-    let column = |name: &str| table.column(name).unwrap_or_default();
-    let (mut t, mut cd, mut cl) = (Vec::new(), Vec::new(), Vec::new());
-    for ((&time, &drag), &lift) in column("time").iter().zip(column("cd")).zip(column("cl")) {
-        if time >= from {
-            t.push(time);
-            cd.push(drag);
-            cl.push(lift);
+    let reached = match summary.contains_key("steady") {
+        true => "a steady state".to_owned(),
+        false => format!("t = {}", number("time", "end")),
+    };
+    let work = match summary.get("linear") {
+        Some(linear) => {
+            let [pressure, velocity] = ["pressure", "velocity"].map(|solver| {
+                linear.get(solver).and_then(|s| s.get("iterations")).and_then(Value::as_f64).unwrap_or(0.0)
+            });
+            let substeps = summary.get("time").and_then(|time| time.get("substeps")).map(|substeps| {
+                let of = |key: &str| substeps.get(key).and_then(Value::as_f64).unwrap_or(0.0);
+                format!("sub-steps {:.1} (at most {}), ", of("mean"), of("max"))
+            });
+            let substeps = substeps.unwrap_or_default();
+            format!("{substeps}iterations per step: pressure {pressure:.1}, velocity {velocity:.1}")
         }
-    }
-    let mut summary = Map::new();
-    if let (Some(drag), Some(lift)) =
-        (spectrum::mean_and_amplitude(&t, &cd), spectrum::mean_and_amplitude(&t, &cl))
-    {
-        summary.insert("mean".into(), json!({ "cd": drag.0, "cl": lift.0 }));
-        summary.insert("amplitude".into(), json!({ "cd": drag.1, "cl": lift.1 }));
-        let least = |x: &[f64]| x.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = |x: &[f64]| x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        summary.insert("min".into(), json!({ "cd": least(&cd), "cl": least(&cl) }));
-        summary.insert("max".into(), json!({ "cd": most(&cd), "cl": most(&cl) }));
-    }
-    if let Some(peak) = spectrum::dominant(&t, &cl) {
-        let strouhal = scales.length / scales.speed;
-        summary.insert("strouhal".into(), json!(peak.frequency * strouhal));
-        summary.insert("strouhal_resolution".into(), json!(peak.resolution * strouhal));
-    }
-    Ok(summary)
-}
-
-/// Returns by how much each norm in a table grows: its largest value in the last quarter of the run's time
-/// over that in the quarter before; nothing where one of them has no rows.
-///
-/// # Errors
-/// [`RunError::Writer`].
-pub fn growth(path: &Path) -> Result<Map<String, Value>, RunError> {
-    let table = Columns::read(path)?;
-    let t = table.column("time").unwrap_or_default();
-    let [first, last] = [t.first(), t.last()].map(|t| t.copied().unwrap_or_default());
-    let quarters: Vec<f64> = t.iter().map(|t| 4.0 * (t - first) / (last - first)).collect();
-    let mut all = Map::new();
-    // The norms follow step and time.
-    for (name, x) in table.names.iter().zip(&table.values).skip(2) {
-        let largest = |from: f64, to: f64| {
-            let within = quarters.iter().zip(x).filter(|(q, _)| (from..to).contains(*q));
-            within.map(|(_, x)| *x).reduce(f64::max)
-        };
-        if let (Some(before), Some(after)) = (largest(2.0, 3.0), largest(3.0, f64::INFINITY)) {
-            all.insert(name.clone(), json!(after / before));
-        }
-    }
-    Ok(all)
-}
-
-/// Returns the largest rate of decay of each integral in a table, and its largest deviation from the
-/// reference.
-///
-/// # Errors
-/// [`RunError::Writer`].
-pub fn decays(
-    path: &Path,
-    names: &[String],
-    references: &[Option<Series>],
-) -> Result<Map<String, Value>, RunError> {
-    let table = Columns::read(path)?;
-    let t = table.column("time").unwrap_or_default();
-    let mut all = Map::new();
-    // The columns of integrals follow step and time.
-    for ((name, reference), x) in names.iter().zip(references).zip(table.values.iter().skip(2)) {
-        let mut summary = Map::new();
-        if let Some(decay) = largest_decay(t, x) {
-            summary.insert("decay".into(), json!(decay.rate));
-            summary.insert("decay_time".into(), json!(decay.time));
-        }
-        if let Some(far) = reference.as_ref().and_then(|reference| reference.deviation(t, x)) {
-            summary.insert("deviation".into(), json!(far));
-        }
-        all.insert(name.clone(), Value::Object(summary));
-    }
-    Ok(all)
+        None => format!("{:.1} MDOF/s", number("timing", "gdofs_per_s") * 1e3),
+    };
+    format!(
+        "{} steps to {reached} in {:.2} s, {work}; results in {}",
+        grouped(number("time", "steps") as usize),
+        number("timing", "run_s"),
+        directory.display()
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dgsuite_gpu::comm::{on_each, threads};
 
     #[test]
-    fn norms_grow_by_the_largest_values_of_the_last_two_quarters() {
-        let directory = tempfile::tempdir().unwrap();
-        let growth = |rows: &[[f64; 2]]| {
-            let path = directory.path().join("divergence.csv");
-            let text: String = rows.iter().map(|[t, x]| format!("0,{t},{x},1\n")).collect();
-            std::fs::write(&path, format!("step,time,l2,jumps\n{text}")).unwrap();
-            growth(&path).unwrap()
+    fn ranks_are_all_on_cpus_or_all_on_gpus() {
+        let refused = |on_cpu: fn(usize) -> bool| {
+            on_each(threads(4), |comm| {
+                let rank = comm.rank();
+                let device = if on_cpu(rank) { Device::Cpu } else { Device::Cuda(rank) };
+                same_kind_of_device(&comm, device).err().map(|error| error.to_string())
+            })
         };
-        // From t = 10 to 18: the third quarter begins at 14, the last one at 16.
-        let all = growth(&[[10.0, 9.0], [13.9, 9.0], [14.0, 2.0], [15.9, 4.0], [16.0, 5.0], [18.0, 6.0]]);
-        assert_eq!(all["l2"], 1.5);
-        assert_eq!(all["jumps"], 1.0);
-        assert!(growth(&[[0.0, 1.0], [1.0, 1.0]]).is_empty() && growth(&[[0.0, 1.0]]).is_empty());
+        let agreed = vec![None; 4];
+        assert_eq!((refused(|_| true), refused(|_| false)), (agreed.clone(), agreed));
+        // All ranks end with the same sentence.
+        for (on_cpu, gpu, cpu) in [((|rank| rank == 2) as fn(usize) -> bool, 0, 2), (|rank| rank < 3, 3, 0)] {
+            for sentence in refused(on_cpu) {
+                let expected = format!("rank {gpu} has a GPU, but rank {cpu} has none");
+                assert!(sentence.as_ref().is_some_and(|s| s.contains(&expected)), "{sentence:?}");
+            }
+        }
     }
 }

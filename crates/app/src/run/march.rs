@@ -189,7 +189,7 @@ impl<'a> March<'a> {
     /// Returns whether a stop was requested.
     fn stops(&mut self) -> bool {
         // A signal may reach some ranks only, or at another step.
-        self.tally.stopped = self.solver.any(self.plan.stop.load(Ordering::Relaxed));
+        self.tally.stopped = self.solver.any(self.plan.outline.stop.load(Ordering::Relaxed));
         self.tally.stopped
     }
 

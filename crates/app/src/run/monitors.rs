@@ -3,9 +3,9 @@
 use dgsuite_timeint::TimePoint;
 use serde_json::{Map, Value, json};
 
+use super::bodies;
 use super::directory::Directory;
 use super::error::RunError;
-use super::flow;
 use super::limited;
 use super::not_finite::NotFinite;
 use super::pictures;
@@ -175,19 +175,19 @@ impl Monitor<'_> {
                 return Ok(Vec::new());
             }
             MonitorJob::Forces(job) => {
-                let (values, summary) = flow::forces(solver, job)?;
+                let (values, summary) = bodies::forces(solver, job)?;
                 row.extend(values);
                 last.forces.insert(job.name.clone(), summary);
             }
             MonitorJob::Wall(job) => {
-                let (curves, summary) = flow::wall(solver, job)?;
+                let (curves, summary) = bodies::wall(solver, job)?;
                 let path = self.table.path().with_file_name(format!("{}-curve.csv", self.name));
-                atomic::write(&path, flow::table(&curves).as_bytes())?;
-                row.extend(flow::extremes(&curves));
+                atomic::write(&path, bodies::table(&curves).as_bytes())?;
+                row.extend(bodies::extremes(&curves));
                 last.wall.insert(job.name.clone(), summary);
             }
             MonitorJob::Recirculation { s, places, along } => {
-                let length = flow::recirculation(solver, s, places, *along);
+                let length = bodies::recirculation(solver, s, places, *along);
                 row.push(length.unwrap_or(f64::NAN));
                 let name = self.name.replacen("recirculation", "length", 1);
                 last.recirculation.insert(name, json!(length));
@@ -223,16 +223,16 @@ impl Monitor<'_> {
         }
         match self.job {
             MonitorJob::Divergence(_) => {
-                last.divergence.insert("growth".to_owned(), Value::Object(flow::growth(path)?));
+                last.divergence.insert("growth".to_owned(), Value::Object(bodies::growth(path)?));
             }
             MonitorJob::Limited => last.limited = limited::summary(&Columns::read(path)?),
             MonitorJob::Integral { names, references, .. } => {
-                last.history.extend(flow::decays(path, names, references)?);
+                last.history.extend(bodies::decays(path, names, references)?);
             }
             MonitorJob::Forces(ForcesJob { name, scales, from: Some(from), .. }) => {
                 // There are no means before they begin.
                 let Some(from) = triggers.time(*from) else { return Ok(()) };
-                let history = flow::history(path, from, scales)?;
+                let history = bodies::history(path, from, scales)?;
                 if let Some(Value::Object(summary)) = last.forces.get_mut(name) {
                     summary.extend(history);
                 }
@@ -285,8 +285,8 @@ impl MonitorJob {
             Self::Divergence(_) => columns.extend(["l2", "jumps"].map(str::to_owned)),
             Self::FlowRate => columns.extend(["mean", "force"].map(str::to_owned)),
             Self::Limited => columns.extend(limited::COLUMNS.map(str::to_owned)),
-            Self::Forces(_) => columns.extend(flow::FORCE_COLUMNS.map(str::to_owned)),
-            Self::Wall(_) => columns.extend(flow::WALL_COLUMNS.map(str::to_owned)),
+            Self::Forces(_) => columns.extend(bodies::FORCE_COLUMNS.map(str::to_owned)),
+            Self::Wall(_) => columns.extend(bodies::WALL_COLUMNS.map(str::to_owned)),
             Self::Recirculation { .. } => columns.push("length".to_owned()),
         }
         columns

@@ -113,7 +113,7 @@ impl<'a> Outputs<'a> {
                 return Ok(FieldSeries::Gathered(open(directory.fields(), &plan.fields.fields)?));
             }
             // All ranks write into the directory of rank 0.
-            let path = plan.directory.join("fields.pvd");
+            let path = plan.outline.directory.join("fields.pvd");
             let series = match (comm.rank(), &plan.restart) {
                 (ROOT, Some(_)) => Some(Series::resume(&path, now.t)?),
                 (ROOT, None) => Some(Series::create(&path)?),
@@ -148,7 +148,7 @@ impl<'a> Outputs<'a> {
                 Averages::new(averages, lattice_order, now, saved)
             }),
             checkpoints: plan.checkpoint.map(|c| Schedule::new(c.every, now)),
-            written: match plan.former {
+            written: match plan.outline.former {
                 Former::Continue => checkpoint::present(&directory.checkpoints(), now.step)?,
                 _ => Vec::new(),
             },
@@ -343,7 +343,7 @@ impl<'a> Outputs<'a> {
         let sections = self.control.iter().map(adaptive::section).chain(retry::section(self.shrink));
         let sections = sections.chain(self.triggers.section()).collect();
         let saved = Checkpoint { now, state: solver.save(), averages, sections };
-        let path = checkpoint::write(&self.directory.checkpoints(), &saved, self.plan.mesh_digest)?;
+        let path = checkpoint::write(&self.directory.checkpoints(), &saved, self.plan.outline.mesh_digest)?;
         self.written.push(path);
         if let Some(spec) = self.plan.checkpoint {
             checkpoint::prune(&mut self.written, spec.keep)?;

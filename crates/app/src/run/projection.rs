@@ -12,7 +12,6 @@ use dgsuite_physics::Exact;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, CheckpointProblem};
 use crate::export::{ExportError, Stored};
-use crate::job::one_rank;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::print::grouped;
 use crate::plan::{Choices, Plan};
@@ -36,7 +35,7 @@ pub(super) fn onto_mesh(
     saved: &Checkpoint,
 ) -> Result<(Hyperbolic, String), InputError> {
     if plan.setup.comm.size() > 1 {
-        one_rank(choices, "projections from another mesh")?;
+        choices.one_rank("projections from another mesh")?;
     }
     let refused = |problem| {
         let error = CheckpointError { path: file.to_owned(), problem };
@@ -59,7 +58,7 @@ pub(super) fn onto_mesh(
     };
     let state = Projected::new(other, before.conserved(stored.order(), false));
     let mut solver = Hyperbolic::new(plan.setup.clone(), &state, saved.now.t)
-        .map_err(|error| InputError::at(plan.places.of(&error), Problem::Setup { error }))?;
+        .map_err(|error| InputError::at(plan.outline.places.of(&error), Problem::Setup { error }))?;
     if let Some(problem) = state.missed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(refused(problem));
     }

@@ -1,16 +1,9 @@
 //! `summary.json`: one object with the properties and the results of a run.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::RunError;
-use super::march::Tally;
-use super::monitors::{LastValues, norm_of};
-use crate::code::Code;
-use crate::pipeline::monitors::Norm;
-use crate::plan::Plan;
-use crate::plan::print::elements_by_shape;
-use crate::systems::hyperbolic::{Description, Hyperbolic, KernelChoice, Norms, Precision};
-use crate::systems::{Iterations, PhaseSeconds, SolveStatistics, SystemError};
+use crate::systems::SystemError;
 
 /// Returns the summary of a run that is in progress or was killed; it replaces the summary of a former run.
 pub fn running(title: &str) -> Value {
@@ -56,196 +49,6 @@ impl Status {
     }
 }
 
-/// Data at the end of a run.
-pub struct Facts<'a> {
-    /// The plan.
-    pub plan: &'a Plan,
-    /// The solver's description of itself.
-    pub description: &'a Description,
-    /// Counters of the time loop.
-    pub tally: &'a Tally,
-    /// The last time and the number of steps, including steps before a restart.
-    pub end: (f64, u64),
-    /// Seconds of set-up.
-    pub setup_s: f64,
-    /// Seconds spent on results.
-    pub output_s: f64,
-    /// Last values of the monitors.
-    pub last: &'a LastValues,
-}
-
-/// Returns the summary without its status, errors and checks.
-pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
-    let plan = facts.plan;
-    let mesh = &plan.setup.mesh;
-    let run_s = facts.tally.spent.as_secs_f64();
-    let evaluations = solver.rhs_evaluations();
-    let work = facts.description.dofs as f64 * evaluations as f64;
-    let mut summary = Map::new();
-    let mut put = |key: &str, value: Value| summary.insert(key.to_owned(), value);
-    put("title", json!(plan.title));
-    put("version", json!(env!("CARGO_PKG_VERSION")));
-    put("device", json!(facts.description.device));
-    put("device_name", json!(facts.description.device_name));
-    put("ranks", json!(plan.setup.comm.size()));
-    put("plane", json!(plan.setup.comm.plane()));
-    put("threads", json!(facts.description.threads));
-    put("kernel", json!(facts.description.kernel));
-    put("kernels", json!(facts.description.kernels.iter().map(KernelChoice::to_json).collect::<Vec<_>>()));
-    put("precision", json!(if plan.setup.precision == Precision::Double { "double" } else { "single" }));
-    put("model", json!(plan.variables.law().name()));
-    put(
-        "mesh",
-        json!({
-            "elements": elements_by_shape(mesh),
-            "faces": mesh.faces.len(),
-            "order": mesh.max_order(),
-            "digest": format!("{:016x}", plan.mesh_digest),
-        }),
-    );
-    put("space", json!({ "order": plan.setup.order, "dofs": facts.description.dofs }));
-    let mut time = json!({
-        "steps": facts.end.1,
-        "end": facts.end.0,
-        "dt_min": facts.tally.dt_min,
-        "dt_max": facts.tally.dt_max,
-        "rejected": facts.tally.rejected,
-        "retries": facts.tally.retries,
-    });
-    let substeps = solver.solves().filter(|solves| solves.substeps.most > 0);
-    if let (Some(SolveStatistics { steps, substeps, .. }), Value::Object(time)) = (substeps, &mut time) {
-        let mean = substeps.total as f64 / steps.max(1) as f64;
-        time.insert("substeps".to_owned(), json!({ "mean": mean, "max": substeps.most }));
-    }
-    put("time", time);
-    let mut timing = json!({
-        "setup_s": facts.setup_s,
-        "run_s": run_s,
-        "output_s": facts.output_s,
-        "rhs_evaluations": evaluations,
-        "gdofs_per_s": if run_s > 0.0 { work / run_s / 1e9 } else { 0.0 },
-    });
-    if let (Some(solves), Value::Object(timing)) = (solver.solves(), &mut timing) {
-        timing.insert("phases".to_owned(), of_phases(&solves.seconds));
-    }
-    put("timing", timing);
-    match solver.solves() {
-        Some(solves) => put("linear", of_solves(&solves)),
-        // Velocity and pressure have no conserved totals.
-        None => {
-            let defects = solver.conservation().into_iter().map(|(name, x)| (name, json!(x)));
-            put("conservation", Value::Object(defects.collect()))
-        }
-    };
-    if let Some(ratio) = facts.tally.ratio {
-        put("steady", json!({ "residual": ratio }));
-    }
-    if !facts.last.residual.is_empty() {
-        put("residual", Value::Object(facts.last.residual.clone()));
-    }
-    if !facts.last.integral.is_empty() {
-        put("integral", Value::Object(facts.last.integral.clone()));
-    }
-    let last = facts.last;
-    if !last.divergence.is_empty() {
-        put("divergence", Value::Object(last.divergence.clone()));
-    }
-    if let Some(driven) = solver.driven() {
-        put("flow_rate", json!({ "mean": driven.mean, "force": driven.force }));
-    }
-    if !last.limited.is_empty() {
-        put("limited", Value::Object(last.limited.clone()));
-    }
-    if !last.triggers.is_empty() {
-        put("triggers", Value::Array(last.triggers.clone()));
-    }
-    for (name, values) in &last.probe {
-        put(name, values.clone());
-    }
-    let more = [("forces", &last.forces), ("wall", &last.wall), ("recirculation", &last.recirculation)];
-    for (key, values) in more.into_iter().chain([("history", &last.history)]) {
-        if !values.is_empty() {
-            put(key, Value::Object(values.clone()));
-        }
-    }
-    if let Some(reference) = &plan.reference {
-        let names = reference.names().into_iter().map(|(name, x)| (name.to_owned(), json!(x)));
-        let mut values: Map<String, Value> = names.collect();
-        if let Some(gas) = reference.gas {
-            values.insert("mach".into(), json!(gas.mach));
-        }
-        values.insert("reynolds".into(), json!(reference.reynolds));
-        put("reference", Value::Object(values));
-    }
-    summary
-}
-
-/// The iterations of each linear solver: their mean over the steps (and over the components of the velocity)
-/// and the largest number of one solve.
-fn of_solves(solves: &SolveStatistics) -> Value {
-    let per_step = |total: u64, solvers: usize| match (solves.steps, solvers) {
-        (0, _) | (_, 0) => 0.0,
-        (steps, solvers) => total as f64 / steps as f64 / solvers as f64,
-    };
-    let one = |solver: &Iterations| json!({ "iterations": per_step(solver.total, 1), "max": solver.most });
-    let velocity: u64 = solves.velocity.iter().map(|component| component.total).sum();
-    json!({
-        "pressure": one(&solves.pressure),
-        "velocity": {
-            "iterations": per_step(velocity, solves.velocity.len()),
-            "max": solves.velocity.iter().map(|component| component.most).max(),
-        },
-        "penalty": one(&solves.penalty),
-    })
-}
-
-/// The seconds of each phase of the steps.
-fn of_phases(seconds: &PhaseSeconds) -> Value {
-    let PhaseSeconds { advection, pressure, velocity, penalty, rest } = seconds;
-    json!({
-        "advection": advection,
-        "pressure": pressure,
-        "velocity": velocity,
-        "penalty": penalty,
-        "rest": rest,
-    })
-}
-
-/// Norms as `{norm: {field: value}}`.
-pub fn norms(norms: &Norms) -> Value {
-    let one = |norm: Norm| -> Map<String, Value> {
-        norms.names.iter().cloned().zip(norm_of(norms, norm).iter().map(|x| json!(x))).collect()
-    };
-    Value::Object(
-        Norm::ALL.iter().map(|(word, norm)| ((*word).to_owned(), Value::Object(one(*norm)))).collect(),
-    )
-}
-
-/// Returns the cause of a failed run, for the summary.
-pub fn failure(error: &RunError) -> Value {
-    let mut failure = json!({ "code": Code::from(error).word(), "message": error.to_string() });
-    let more = match error {
-        RunError::System(SystemError::NotFinite { time, step, element, coordinates, what, state }) => json!({
-            "time": time,
-            "step": step,
-            "element": element,
-            "coordinates": coordinates,
-            "no_longer": what,
-            // JSON cannot represent numbers that are not finite.
-            "state": state.iter().map(|(name, x)| (name.clone(), json!(x.to_string()))).collect::<Map<_, _>>(),
-        }),
-        RunError::TooFast { time, step, element, at, .. } => {
-            json!({ "time": time, "step": step, "element": element, "coordinates": at })
-        }
-        RunError::System(SystemError::Solve { cause, .. }) => json!({ "residuals": cause.history() }),
-        _ => json!({}),
-    };
-    if let (Value::Object(failure), Value::Object(more)) = (&mut failure, more) {
-        failure.extend(more);
-    }
-    failure
-}
-
 /// Returns the number at a path of the summary, such as `error.l2.rho`. Keys may contain dots
 /// (`integral.0.5*rho`).
 pub fn number_at(summary: &Value, path: &str) -> Option<f64> {
@@ -266,22 +69,6 @@ fn child<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn iterations_are_means_over_steps_and_components() {
-        let iterations = |total, most| Iterations { total, most };
-        let solves = SolveStatistics {
-            steps: 4,
-            pressure: iterations(10, 5),
-            velocity: vec![iterations(8, 3), iterations(16, 6)],
-            ..SolveStatistics::default()
-        };
-        let linear = of_solves(&solves);
-        let found = ["pressure.iterations", "pressure.max", "velocity.iterations", "velocity.max"]
-            .map(|path| number_at(&linear, path));
-        assert_eq!(found, [Some(2.5), Some(5.0), Some(3.0), Some(6.0)]);
-        assert_eq!(number_at(&of_solves(&SolveStatistics::default()), "velocity.iterations"), Some(0.0));
-    }
 
     #[test]
     fn paths_find_numbers_also_below_keys_with_dots() {

@@ -535,8 +535,8 @@ fn stated_defaults_are_what_a_run_writes_to_its_pipeline_file() {
         let source = Source::new("case.yaml", file.as_str());
         let document = Document::parse(&source, Path::new(""), "case", false, &[]).unwrap();
         let resolved = match document.is_elliptic() {
-            true => EllipticPlan::new(&document, &choices).map(|plan| plan.resolved),
-            false => Plan::new(&document, &choices).map(|plan| plan.resolved),
+            true => EllipticPlan::new(&document, &choices).map(|plan| plan.outline.resolved),
+            false => Plan::new(&document, &choices).map(|plan| plan.outline.resolved),
         };
         let mut resolved = resolved.unwrap_or_else(|error| panic!("{error}"));
         let given: BTreeSet<Vec<String>> = rows(&document.root).into_iter().map(|(steps, _)| steps).collect();

@@ -13,14 +13,14 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
         let _ = writeln!(out, "{key:<11} {value}");
     };
     let (setup, mesh) = (&plan.setup, &plan.setup.mesh);
-    line("title", plan.title.clone());
+    line("title", plan.outline.title.clone());
     let counts: Vec<String> =
         elements_by_shape(mesh).iter().map(|(shape, n)| format!("{} {shape}", grouped(*n))).collect();
     line(
         "mesh",
         format!(
             "{}: {}, geometry order {}, {} faces",
-            plan.mesh_origin,
+            plan.outline.mesh_origin,
             counts.join(" + "),
             mesh.max_order(),
             grouped(mesh.faces.len())
@@ -102,7 +102,7 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
             None => format!("cpu, {}", threads(described.threads)),
         },
     );
-    let mut output = plan.directory.display().to_string();
+    let mut output = plan.outline.directory.display().to_string();
     if let Some(fields) = &plan.fields {
         let names: Vec<&str> = fields.fields.iter().map(|f| f.name.as_str()).collect();
         let _ = write!(output, "; fields {}", names.join(", "));

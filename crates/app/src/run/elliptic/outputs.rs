@@ -61,7 +61,7 @@ pub(super) fn write(
             averages: Vec::new(),
             sections: Vec::new(),
         };
-        checkpoint::write(&directory.checkpoints(), &saved, plan.mesh_digest)?;
+        checkpoint::write(&directory.checkpoints(), &saved, plan.outline.mesh_digest)?;
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ pub(super) fn facts(
         })
         .collect();
     let value = json!({
-        "title": plan.title,
+        "title": plan.outline.title,
         "version": env!("CARGO_PKG_VERSION"),
         "device": plan.setup.device.to_string(),
         "device_name": described.device_name,
@@ -42,7 +42,7 @@ pub(super) fn facts(
             "elements": elements_by_shape(mesh),
             "faces": mesh.faces.len(),
             "order": mesh.max_order(),
-            "digest": format!("{:016x}", plan.mesh_digest),
+            "digest": format!("{:016x}", plan.outline.mesh_digest),
         },
         "space": { "order": plan.setup.order, "dofs": described.dofs, "penalty": plan.setup.penalty },
         "timing": { "setup_s": setup_s, "run_s": solved.right_hand_side_s + solved.solve_s, "output_s": output_s },

@@ -1,0 +1,66 @@
+//! The kinds of models: how a pipeline file becomes a plan and a run.
+
+use crate::pipeline::Document;
+use crate::pipeline::problem::InputError;
+use crate::plan::elliptic::EllipticPlan;
+use crate::plan::{Choices, Outline, Plan};
+use crate::run::Run;
+use crate::run::elliptic::EllipticRun;
+use crate::run::flow::FlowRun;
+
+/// What the program does with the files of one kind of model. A further kind is a constant of this type, and
+/// what its functions return.
+pub(crate) struct Kind {
+    /// Makes the plan of a file, and returns what all plans have.
+    plan: fn(&Document, &Choices) -> Result<Outline, InputError>,
+    /// Makes the plan and the solver.
+    run: fn(&Document, &Choices) -> Result<Box<dyn Run>, InputError>,
+    /// The name of these problems, if several ranks cannot share one.
+    one_rank: Option<&'static str>,
+}
+
+/// Models that march in time.
+const FLOW: Kind = Kind {
+    plan: |document, choices| Ok(Plan::new(document, choices)?.outline),
+    run: |document, choices| Ok(Box::new(FlowRun::new(document, choices)?)),
+    one_rank: None,
+};
+
+/// Elliptic problems: one linear system.
+const ELLIPTIC: Kind = Kind {
+    plan: |document, choices| Ok(EllipticPlan::new(document, choices)?.outline),
+    run: |document, choices| Ok(Box::new(EllipticRun::new(document, choices)?)),
+    one_rank: Some("elliptic problems"),
+};
+
+impl Kind {
+    /// The kind of a file's model.
+    pub(crate) fn of(document: &Document) -> &'static Self {
+        if document.is_elliptic() { &ELLIPTIC } else { &FLOW }
+    }
+
+    /// Makes the plan of a file.
+    ///
+    /// # Errors
+    /// The mistakes in the input.
+    pub(crate) fn plan(&self, document: &Document, choices: &Choices) -> Result<Outline, InputError> {
+        (self.plan)(document, choices)
+    }
+
+    /// Makes the plan and the solver.
+    ///
+    /// # Errors
+    /// The mistakes in the input; nothing has been written then.
+    pub(crate) fn run(&self, document: &Document, choices: &Choices) -> Result<Box<dyn Run>, InputError> {
+        self.fits_ranks(choices)?;
+        (self.run)(document, choices)
+    }
+
+    /// Refuses several ranks, if they cannot share such a problem.
+    ///
+    /// # Errors
+    /// As for [`Choices::one_rank`].
+    pub(crate) fn fits_ranks(&self, choices: &Choices) -> Result<(), InputError> {
+        self.one_rank.map_or(Ok(()), |what| choices.one_rank(what))
+    }
+}

@@ -1,0 +1,138 @@
+//! Why a run in time failed, and what to do about it.
+
+use dgsuite_timeint::{StepSize, TimeError, TimePoint};
+
+use crate::code::Code;
+use crate::pipeline::unsolved;
+use crate::plan::Plan;
+use crate::run::RunError;
+use crate::run::log::Log;
+use crate::run::outputs::Outputs;
+use crate::systems::SystemError;
+use crate::systems::hyperbolic::{Coldest, Hyperbolic, Origin, StepMeasure, Trail};
+
+/// Prints what stopped a run, writes the state for inspection, and names the last good checkpoint.
+pub(super) fn explain(
+    error: &RunError,
+    outputs: &Outputs<'_>,
+    solver: &mut Hyperbolic,
+    (plan, stable_cfl, trail): (&Plan, Option<f64>, &Trail),
+    now: TimePoint,
+    log: &mut Log,
+) {
+    if let RunError::Writer(_) = error {
+        return;
+    }
+    log.warn(&format!("error[{}]: {error}", Code::from(error)));
+    let unsolved = match error {
+        RunError::System(SystemError::Solve { system, cause }) => Some((*system, cause)),
+        _ => None,
+    };
+    unsolved.iter().for_each(|(_, cause)| log.warn(&unsolved::residuals(cause)));
+    if let RunError::NotSteady { stagnant, .. } = error {
+        log.warn(match stagnant.is_some() {
+            true => "hint: the flow may have no steady state here; try time.steady.damping, local steps, a lower space.order, or a larger tolerance",
+            false => "hint: continue with --restart latest and a larger time.steady.max_steps, or allow a larger tolerance; time.steady.damping damps waves",
+        });
+        return;
+    }
+    let of_formula = bad_formula(plan, solver, trail, now);
+    of_formula.iter().for_each(|text| log.warn(text));
+    if let RunError::Time(TimeError::Rejected { .. }) = error {
+        log.warn("hint: allow a larger time.adaptive.tolerance; rounding alone is about 1e-15 of the solution, in single precision 1e-7");
+        return;
+    }
+    if let Some(Origin { element, at: [x, y, z], bad }) = solver.origin_of_failure() {
+        log.warn(&format!(
+            "it is not finite in {bad} elements, and began near the middle of them: element {element} at ({x:.6}, {y:.6}, {z:.6})"
+        ));
+    }
+    let before = solver.before(trail);
+    if let Some(Coldest { element, at: [x, y, z], temperature, state, time, .. }) = &before {
+        let state: Vec<String> = state.iter().map(|(name, value)| format!("{name} = {value:.6e}")).collect();
+        log.warn(&format!(
+            "before this step, at time {time:.6e}, the lowest temperature was {temperature:.6e}, in element {element} at ({x:.6}, {y:.6}, {z:.6}): {}",
+            state.join(", ")
+        ));
+    }
+    match outputs.write_failed(solver, now) {
+        Ok(path) => log.warn(&format!("the state at the failure is in {}", path.display())),
+        Err(second) => log.warn(&format!("the state at the failure could not be written: {second}")),
+    }
+    match outputs.latest_checkpoint() {
+        Some(path) => log.warn(&format!("the last good checkpoint is {}", path.display())),
+        None => log.warn(
+            "hint: `output.checkpoint: { every: T }` writes checkpoints from which a run can be restarted",
+        ),
+    }
+    if of_formula.is_some() {
+        log.warn("hint: the formula must be finite during the whole run");
+        return;
+    }
+    if let Some((system, cause)) = unsolved {
+        log.warn(&format!("hint: {}", unsolved::hint(system, cause)));
+        return;
+    }
+    if let RunError::TooFast { .. } | RunError::TooFastAtBoundary { .. } = error {
+        log.warn("hint: look for a source term, a boundary value or a step that drives the gas there");
+        return;
+    }
+    let time = &plan.time;
+    let stable = before.map(|before| time.stable_radius * before.limit);
+    // A step beyond the stable one is reason enough.
+    let too_large = match time.step {
+        _ if time.adaptive.is_some() => false,
+        StepSize::Fixed(dt) => stable.is_some_and(|stable| dt > stable && stable > 0.0),
+        StepSize::Cfl(cfl) => {
+            let by_radius = solver.setup().step_measure == StepMeasure::Radius;
+            !by_radius && stable_cfl.is_some_and(|stable| cfl > stable)
+        }
+    };
+    let size = match (time.step, stable) {
+        _ if time.adaptive.is_some() => "time.adaptive.tolerance".to_owned(),
+        (StepSize::Fixed(dt), Some(stable)) if dt > stable && stable > 0.0 => {
+            format!("time.dt than {dt} (the stable step was {stable:.4e} before)")
+        }
+        (StepSize::Fixed(_), _) => "time.dt".to_owned(),
+        (StepSize::Cfl(cfl), _) => match stable_cfl {
+            Some(stable) if solver.setup().step_measure == StepMeasure::Radius => {
+                format!("time.cfl than {stable:.4}, the stable number at the start of this run")
+            }
+            Some(stable) if cfl > stable => format!("time.cfl than {cfl} (up to {stable:.4} is stable)"),
+            _ => "time.cfl".to_owned(),
+        },
+    };
+    let setup = solver.setup();
+    let shocks = match setup.law.gas().is_some() && setup.limiting.is_none() && !too_large {
+        true => "`space.shock: entropy-filter` if the flow has shocks, or strong gradients; otherwise ",
+        false => "",
+    };
+    log.warn(&format!("hint: try {shocks}a smaller {size}, a lower space.order, or a finer mesh"));
+}
+
+/// Number of times within a step at which formulas are checked: the stages of any scheme are close to one of
+/// them.
+const LOOKS: usize = 16;
+
+/// Returns a message about the formula of a boundary or source term that is not finite in the step that
+/// failed, with its place in the file.
+fn bad_formula(plan: &Plan, solver: &Hyperbolic, trail: &Trail, now: TimePoint) -> Option<String> {
+    let (start, dt) = trail.last_step().unwrap_or((now.t, solver.time() - now.t));
+    let times: Vec<f64> = (0..=LOOKS).map(|i| start + dt * i as f64 / LOOKS as f64).collect();
+    let order = plan.setup.order.max(1);
+    plan.formulas.iter().find_map(|formula| {
+        let points: Vec<[f64; 3]> = match &formula.boundary {
+            Some(name) => solver.surface(name).map(|surface| surface.points).unwrap_or_default(),
+            None => solver.sample(order).into_iter().flat_map(|set| set.points).collect(),
+        };
+        let bad = formula.first_bad(&times, &points)?;
+        let ([x, y, z], place) = (bad.point, &formula.text.place);
+        Some(format!(
+            "`{}` is {} at ({x:.6}, {y:.6}, {z:.6}) at time {:.6e}\n --> {place}\n{}",
+            formula.text.key,
+            bad.value,
+            bad.time,
+            place.excerpt()
+        ))
+    })
+}
