@@ -17,6 +17,8 @@ pub(crate) struct Halo {
     ranks: Arc<Ranks>,
     borders: Vec<Border>,
     exchange: Box<dyn Exchange>,
+    /// After a failure nothing is exchanged any more: the step ends, and then the run.
+    failed: bool,
 }
 
 impl Halo {
@@ -29,11 +31,14 @@ impl Halo {
         };
         let partners: Vec<Partner> = borders.iter().map(partner).collect();
         let exchange = ranks.comm().exchange(&partners)?;
-        Ok(Self { ranks: Arc::clone(ranks), borders: borders.to_vec(), exchange })
+        Ok(Self { ranks: Arc::clone(ranks), borders: borders.to_vec(), exchange, failed: false })
     }
 
     /// Sends the values of all cut faces: `put` copies those of one face to the place given.
     pub(crate) fn start<T: PackScalar>(&mut self, put: impl Fn(&Foreign, &mut [T])) {
+        if self.failed {
+            return;
+        }
         for (i, border) in self.borders.iter().enumerate() {
             let message: &mut [T] = scalars_mut(self.exchange.outgoing(i));
             let ends = border.sends.iter().skip(1).map(|s| s.exterior as usize).chain([message.len()]);
@@ -42,14 +47,18 @@ impl Halo {
             }
         }
         let started = self.exchange.start();
-        let _ = self.ranks.kept(started);
+        self.failed = self.ranks.kept(started).is_none();
     }
 
     /// Waits for the values of the other parts and copies them into the exterior buffer.
     pub(crate) fn finish<T: PackScalar>(&mut self, exterior: &mut [T]) {
+        if self.failed {
+            return; // the values of the last exchange stay
+        }
         let finished = self.exchange.finish();
-        if self.ranks.kept(finished).is_none() {
-            return; // the values of the last exchange stay; the caller ends the run
+        self.failed = self.ranks.kept(finished).is_none();
+        if self.failed {
+            return;
         }
         for (i, border) in self.borders.iter().enumerate() {
             exterior[border.exterior.clone()].copy_from_slice(scalars(self.exchange.incoming(i)));
@@ -63,6 +72,8 @@ pub(crate) struct ElementHalo {
     borders: Vec<Border>,
     exchange: Box<dyn Exchange>,
     width: usize,
+    /// As for [`Halo`].
+    failed: bool,
     /// The numbers of the elements beyond the cut faces, `[cut face][number]`.
     pub(crate) numbers: Vec<f64>,
 }
@@ -76,18 +87,22 @@ impl ElementHalo {
         let exchange = ranks.comm().exchange(&partners)?;
         let faces: usize = borders.iter().map(|b| b.sends.len()).sum();
         let (ranks, borders) = (Arc::clone(ranks), borders.to_vec());
-        Ok(Self { ranks, borders, exchange, width, numbers: vec![0.0; faces * width] })
+        Ok(Self { ranks, borders, exchange, width, failed: false, numbers: vec![0.0; faces * width] })
     }
 
     /// Exchanges the numbers that `of` computes for the element of a group and slot.
     pub(crate) fn run(&mut self, of: impl Fn(usize, usize, &mut [f64]) + Sync) {
+        if self.failed {
+            return;
+        }
         for (i, border) in self.borders.iter().enumerate() {
             let message: &mut [f64] = scalars_mut(self.exchange.outgoing(i));
             let faces = message.par_chunks_exact_mut(self.width).zip(&border.sends);
             faces.for_each(|(out, send)| of(send.group as usize, send.slot as usize, out));
         }
         let done = self.exchange.start().and_then(|()| self.exchange.finish());
-        if self.ranks.kept(done).is_none() {
+        self.failed = self.ranks.kept(done).is_none();
+        if self.failed {
             return;
         }
         let mut rest = &mut self.numbers[..];

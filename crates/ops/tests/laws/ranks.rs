@@ -5,7 +5,7 @@ use crate::reactions_of_gas::reactions;
 use crate::testkit::{self, Cells, GAS, PLANE, SPACE, mesh, schemes, wavy};
 use dgsuite_basis::Shape;
 use dgsuite_gpu::Host;
-use dgsuite_gpu::comm::{Communicator, on_each, threads};
+use dgsuite_gpu::comm::{Communicator, Loss, ThreadOptions, on_each, threads, threads_with};
 use dgsuite_mesh::{Mesh, Partition, SpaceFillingCurve};
 use dgsuite_ops::{
     BoundaryBinding, Discretization, EntropyFilter, Equation, Limiting, Neighbourhood, Ranks, Scheme,
@@ -13,6 +13,7 @@ use dgsuite_ops::{
 };
 use dgsuite_physics::{Exact, Rusanov};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a run leaves: the state and all that is summed over the mesh, as bits.
 #[derive(Debug, PartialEq)]
@@ -253,6 +254,52 @@ fn parts_with_one_kind_of_element_have_the_same_bits() {
     for (name, scheme) in schemes(Cells::Of(Shape::Quadrilateral), 3) {
         let data: Arc<dyn Exact> = Arc::new(wavy(2));
         compare(name, &mesh, &scheme, &partitions, None, &|| testkit::problem(&mesh, &scheme, Some(&data)));
+    }
+}
+
+/// One message is lost: of traces, of viscous fluxes or of bounds. The stage in which it lacks ends, with the
+/// failure, and so do the exchanges that follow in this stage.
+#[test]
+fn a_lost_message_ends_the_stage_with_a_failure() {
+    let mesh = numbered(Cells::Of(Shape::Triangle), 4, 1, false);
+    let partition = &along_curve(&mesh, &[2])[0];
+    let scheme = Scheme::modal(2);
+    let data: Arc<dyn Exact> = Arc::new(wavy(2));
+    let filter = Limiting::EntropyFilter(EntropyFilter { gate: false, ..EntropyFilter::default() });
+    for after in 0..6 {
+        let on_rank = |comm: Arc<dyn Communicator>| {
+            let ranks = Arc::new(Ranks::new(&mesh, partition, comm).expect("one part a rank"));
+            let (equation, bindings) = diffusion::problem::<_, _, _, _, 2, 4>(
+                &mesh,
+                &scheme,
+                GAS,
+                Rusanov,
+                VISCOUS,
+                Some(&data),
+                None,
+            );
+            let host = Arc::new(Host::new(1).expect("a machine"));
+            let mut d =
+                Discretization::on_ranks(&ranks, &scheme, equation, bindings, host).expect("a scheme");
+            d.limit_by(filter, testkit::bounds(2)).expect("the law fits");
+            let mut u = vec![0.0; d.len()];
+            d.project(data.as_ref(), 0.0, &mut u);
+            let (mut register, mut next) = (vec![0.0; d.len()], vec![0.0; d.len()]);
+            let failure = (0..6).find_map(|_| {
+                let weights = StageWeights { a: 0.0, b: 0.0, c: 0.5, dt: 1e-3, keep: true };
+                d.stage(0.0, weights, &u, None, &mut register, &mut next);
+                ranks.take_failure()
+            });
+            failure.expect("a failure").to_string()
+        };
+        let options = ThreadOptions {
+            deadline: Duration::from_millis(100),
+            delay: None,
+            loss: Some(Loss { from: 0, to: 1, after }),
+        };
+        for failure in on_each(threads_with(2, &options), |comm| on_rank(Arc::new(comm))) {
+            assert!(failure.contains("did not answer within 0.1 s"), "{after}: {failure}");
+        }
     }
 }
 
