@@ -102,6 +102,8 @@ pub struct Choices {
     pub local_rank: usize,
     /// The number of ranks that run on the same cores, which share them; 0 is 1.
     pub cores_shared_by: usize,
+    /// The cores of each rank of this host, if each has its own; else empty.
+    pub cores: String,
     /// Set while plans and solvers are made: the program may then end at once without losing results.
     pub preparing: Arc<AtomicBool>,
 }
@@ -116,6 +118,8 @@ pub struct Plan {
     pub reference: Option<Reference>,
     /// The parameters of the solver.
     pub setup: Setup,
+    /// The cores of each rank of this host, if each has its own; else empty.
+    pub cores: String,
     /// The state at the start.
     pub initial: Arc<dyn Exact>,
     /// The checkpoint that the run continues, with its file.
@@ -326,6 +330,7 @@ impl Plan {
             reference: pipeline.physics.reference.clone(),
             variables,
             setup,
+            cores: choices.cores.clone(),
             initial,
             restart,
             projected,

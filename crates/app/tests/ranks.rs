@@ -150,8 +150,19 @@ fn mpiexec() -> Option<PathBuf> {
 
 /// The ranks of a launcher without MPI, such as `torchrun`, at ports after the given one.
 fn without_mpi(case: &Case, ranks: usize, port: u16, args: &[&str]) -> Vec<Child> {
+    launched_by(|| Command::new(env!("CARGO_BIN_EXE_dgsuite")), case, ranks, port, args)
+}
+
+/// As [`without_mpi`], of a program.
+fn launched_by(
+    program: impl Fn() -> Command,
+    case: &Case,
+    ranks: usize,
+    port: u16,
+    args: &[&str],
+) -> Vec<Child> {
     let rank = |rank: usize| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dgsuite"));
+        let mut command = program();
         command
             .args(["run", "case.yaml", "--set", "threads=1"])
             .args(args)
@@ -477,6 +488,23 @@ fn two_processes_on_an_emulated_device_leave_the_results_of_one() {
     let (one, two) = (case.summary("one"), case.summary("two"));
     assert_eq!((&two["ranks"], &two["device"]), (&Value::from(2), &Value::from("cuda:0")));
     near(&one, &two);
+    if std::thread::available_parallelism().unwrap().get() > 1 {
+        let log = std::fs::read_to_string(case.path("two/log.txt")).unwrap();
+        let cores =
+            log.lines().find_map(|line| line.strip_prefix("cores       of the ranks of this machine: "));
+        assert!(cores.is_some_and(|cores| cores.contains(" | ")), "{log}");
+    }
+    // Processes of a launcher without MPI.
+    let program = || emulator.command(env!("CARGO_BIN_EXE_dgsuite"));
+    let args =
+        ["--set", "time.steps=4", "--set", "output.fields=none", "--device", "cuda", "--output", "three"];
+    for child in launched_by(program, &case, 2, port(1), &args) {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let three = case.summary("three");
+    assert_eq!((&three["plane"], &three["device"]), (&Value::from("sockets"), &Value::from("cuda:0")));
+    near(&one, &three);
     // Steps by errors, and limiters, which exchange bounds.
     for setting in ["time.adaptive={ tolerance: 1e-4 }", "space.shock=entropy-filter"] {
         run(&["--device", "cuda", "--output", "one", "--overwrite", "--set", setting]);

@@ -145,6 +145,14 @@ impl Cuda {
         device::devices()
     }
 
+    /// The address of a device on the PCI bus, such as `0000:17:00.0`, by its number.
+    ///
+    /// # Errors
+    /// [`GpuError::NoDriver`] and other failures of the driver.
+    pub fn bus_address(ordinal: usize) -> Result<String, GpuError> {
+        device::bus_address(ordinal)
+    }
+
     /// How device `from` reaches the memory of device `to`, by their numbers.
     ///
     /// # Errors

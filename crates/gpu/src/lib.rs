@@ -43,6 +43,7 @@ mod allocator;
 mod backend;
 mod buffer;
 pub mod comm;
+pub mod cores;
 pub mod cuda;
 mod error;
 mod exact_sum;

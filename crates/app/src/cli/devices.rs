@@ -2,9 +2,12 @@
 
 use crate::systems::hyperbolic::Device;
 use dgsuite_gpu::comm::mpi_library;
+use dgsuite_gpu::cores::list_of_cores;
 use dgsuite_gpu::cuda::{Cuda, nccl, nvrtc};
 use dgsuite_gpu::{Backend, Host};
 use std::fmt::Write;
+
+use super::ranks::{cores_of, listed};
 
 /// Returns a list of the CPU and the GPUs, with the values that `device` of a pipeline file accepts and the
 /// one that `auto` chooses, and the libraries that connect several ranks.
@@ -38,6 +41,11 @@ pub(super) fn describe() -> String {
     let n_devices = Cuda::devices().map_or(0, |devices| devices.len());
     if n_devices > 1 {
         text.push_str(&links(n_devices));
+        if let Some(cores) = cores_of(&(0..n_devices).collect::<Vec<_>>()) {
+            let lists: Vec<String> = cores.iter().map(|cores| list_of_cores(cores)).collect();
+            let lists = listed(&lists.iter().map(String::as_str).collect::<Vec<_>>());
+            let _ = writeln!(text, "cores of the processes of `--devices all`: {lists}");
+        }
         let planes = match nccl::library() {
             Ok((path, version)) => format!("NCCL {version} ({}), ", path.display()),
             Err(_) => "no NCCL, ".to_owned(),

@@ -2,10 +2,13 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
 use dgsuite_gpu::comm::{self, CommError, Communicator, Launch};
+use dgsuite_gpu::cores;
+use dgsuite_gpu::cuda::Cuda;
 use dgsuite_ops::{OpsError, agree};
 
 use super::signals;
@@ -15,6 +18,9 @@ use crate::plan::Choices;
 use crate::systems::ROOT;
 use crate::systems::hyperbolic::{Device, DeviceError};
 
+/// The environment variable that leaves the processes of `--devices` on all cores if it is `0`.
+const BIND: &str = "DGSUITE_BIND";
+
 /// The ranks of this run.
 #[derive(Clone, Default)]
 pub(super) struct Team {
@@ -23,12 +29,14 @@ pub(super) struct Team {
 }
 
 /// A rank among those of its host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Place {
     /// Its number among the ranks of the host.
     local_rank: usize,
     /// Number of ranks that may run on the same cores.
     share: usize,
+    /// The cores of each rank of the host, if each has its own.
+    cores: String,
 }
 
 impl Team {
@@ -53,8 +61,8 @@ impl Team {
 
     /// Sets what the ranks have to do with a run.
     pub(super) fn choices(&self, choices: Choices) -> Choices {
-        let Place { local_rank, share } = self.place;
-        Choices { comm: self.comm.clone(), local_rank, cores_shared_by: share, ..choices }
+        let Place { local_rank, share, cores } = self.place.clone();
+        Choices { comm: self.comm.clone(), local_rank, cores_shared_by: share, cores, ..choices }
     }
 
     /// The ranks, if there are several.
@@ -111,9 +119,7 @@ pub(super) fn is_elsewhere(error: &anyhow::Error) -> bool {
 /// Finds the other ranks of this host and those that run on the same cores. Collective.
 fn place(comm: &dyn Communicator) -> Result<Place, CommError> {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let cores = status.lines().find(|line| line.starts_with("Cpus_allowed_list")).unwrap_or_default();
-    let own = format!("{}\t{cores}", host.trim());
+    let own = format!("{}\t{}", host.trim(), cores::list_of_cores(&cores::allowed_cores()));
     let all = comm.gather(ROOT, own.as_bytes())?;
     let mut text = all.map_or_else(Vec::new, |all| all.join(&b'\n'));
     comm.broadcast(ROOT, &mut text)?;
@@ -126,7 +132,29 @@ fn place_among(rank: usize, all: &[&str]) -> Place {
     let Some(own) = all.get(rank) else { return Place::default() };
     let host = |line: &str| line.split('\t').next().map(str::to_owned);
     let local_rank = all[..rank].iter().filter(|line| host(line) == host(own)).count();
-    Place { local_rank, share: all.iter().filter(|line| *line == own).count() }
+    let here: Vec<&str> = all.iter().copied().filter(|line| host(line) == host(own)).collect();
+    let alone = |line: &&str| here.iter().filter(|other| *other == line).count() == 1;
+    let cores = match here.len() > 1 && here.iter().all(alone) {
+        true => listed(&here.iter().map(|line| line.split('\t').nth(1).unwrap_or("")).collect::<Vec<_>>()),
+        false => String::new(),
+    };
+    Place { local_rank, share: all.iter().filter(|line| *line == own).count(), cores }
+}
+
+/// The cores of each process, as one text.
+pub(super) fn listed(cores: &[&str]) -> String {
+    const SHOWN: usize = 8;
+    let more = if cores.len() > SHOWN { " | …" } else { "" };
+    format!("{}{more}", cores[..cores.len().min(SHOWN)].join(" | "))
+}
+
+/// The cores for a process of each of some devices; `None` if they cannot be shared out, or shall not be.
+pub(super) fn cores_of(devices: &[usize]) -> Option<Vec<Vec<usize>>> {
+    if std::env::var_os(BIND).is_some_and(|value| value == "0") {
+        return None;
+    }
+    let addresses: Vec<_> = devices.iter().map(|&device| Cuda::bus_address(device).ok()).collect();
+    cores::cores_beside(Path::new("/sys"), &cores::allowed_cores(), &addresses)
 }
 
 /// Runs this command once for each device of a list, such as `all`, `2` or `0,2`, and returns the first exit
@@ -139,14 +167,18 @@ pub(super) fn on_devices(list: &str) -> anyhow::Result<u8> {
     // The numbers are those of the devices that this process sees.
     let visible = std::env::var("CUDA_VISIBLE_DEVICES").unwrap_or_default();
     let names: Vec<&str> = visible.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
-    let command = |&device: &usize| {
+    let cores = cores_of(&devices);
+    let command = |(process, &device): (usize, &usize)| {
         let mut command = Command::new(&program);
         let name = names.get(device).map_or_else(|| device.to_string(), ToString::to_string);
         command.args(&arguments).args(["--device", "cuda"]).env("CUDA_VISIBLE_DEVICES", name);
+        if let Some(cores) = &cores {
+            cores::bind(&mut command, &cores[process]);
+        }
         command
     };
     let signal = signals::forwarded()?;
-    let codes = comm::run_children(devices.iter().map(command).collect(), signal)?;
+    let codes = comm::run_children(devices.iter().enumerate().map(command).collect(), signal)?;
     let code = codes.into_iter().find(|&code| code != 0).unwrap_or(0);
     Ok(u8::try_from(code).unwrap_or(1))
 }
@@ -239,8 +271,12 @@ mod tests {
     #[test]
     fn ranks_of_a_host_share_cores_unless_they_are_bound() {
         let free = ["a\t0-7", "b\t0-7", "a\t0-7", "b\t0-7"];
-        assert_eq!(place_among(2, &free), Place { local_rank: 1, share: 2 });
-        let bound = ["a\t0-3", "a\t4-7"];
-        assert_eq!(place_among(1, &bound), Place { local_rank: 1, share: 1 });
+        assert_eq!(place_among(2, &free), Place { local_rank: 1, share: 2, cores: String::new() });
+        let bound = ["a\t0-3", "b\t0-7", "a\t4-7"];
+        let place = place_among(2, &bound);
+        assert_eq!(place, Place { local_rank: 1, share: 1, cores: "0-3 | 4-7".to_owned() });
+        // One rank of a host has all of its cores.
+        assert_eq!(place_among(1, &bound), Place { local_rank: 0, share: 1, cores: String::new() });
+        assert_eq!(listed(&["0"; 9]), "0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | …");
     }
 }

@@ -129,6 +129,9 @@ pub fn plan(
         line("velocity", limits("inverse mass matrix or diagonal", tolerance, max_iterations));
     }
     line("device", device_line(description, plan.setup.comm.as_ref()));
+    if !plan.cores.is_empty() {
+        line("cores", format!("of the ranks of this machine: {}", plan.cores));
+    }
     let kernels = &description.kernels;
     if !kernels.is_empty() {
         line("kernels", kernels.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "));

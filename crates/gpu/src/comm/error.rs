@@ -89,7 +89,7 @@ pub enum CommError {
     /// The launcher and the MPI library do not belong together.
     #[error(
         "{launcher} started {started} processes, but {library} sees {found}: start the program with the mpiexec \
-         that belongs to this library, let DGSUITE_MPI_LIBRARY name the library of the launcher, or set \
+         that belongs to this library (under Slurm with `srun --mpi=pmi2` or `--mpi=pmix`), let DGSUITE_MPI_LIBRARY name the library of the launcher, or set \
          DGSUITE_COMM_PLANE=sockets to do without MPI"
     )]
     Strangers {

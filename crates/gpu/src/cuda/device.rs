@@ -105,6 +105,19 @@ pub(super) fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
     (0..n_devices).map(one).collect()
 }
 
+/// The address of a device on the PCI bus, as the files of Linux name it.
+pub(super) fn bus_address(ordinal: usize) -> Result<String, GpuError> {
+    const DOING: &str = "asking for the place of a device";
+    driver::load()?;
+    let device = wrapped("finding a device", result::device::get(ordinal as i32))?;
+    // SAFETY: `device` comes from the driver.
+    let number = |attribute| wrapped(DOING, unsafe { result::device::get_attribute(device, attribute) });
+    let domain = number(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)?;
+    let bus = number(Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)?;
+    let slot = number(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)?;
+    Ok(format!("{domain:04x}:{bus:02x}:{slot:02x}.0"))
+}
+
 /// How a device reaches the memory of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeviceLink {
