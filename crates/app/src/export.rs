@@ -8,28 +8,28 @@
 mod error;
 mod fields;
 mod line;
-mod points;
 mod slice;
+pub(crate) mod solution;
 
 use std::path::{Path, PathBuf};
 
 pub use self::error::ExportError;
 pub use self::fields::Fields;
 pub use self::line::Line;
-use crate::checkpoint::{self, Checkpoint, CheckpointProblem};
+use self::solution::Solution;
+use crate::checkpoint::{self, CheckpointProblem};
+use crate::kind::Kind;
 use crate::pipeline::overrides::Override;
-use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Located;
 use crate::pipeline::{Document, Sections};
-use crate::plan::elliptic::EllipticPlan;
+use crate::plan::Choices;
 use crate::plan::monitors::named_boundaries;
-use crate::plan::{Choices, Plan};
 use crate::run::fields::lattice_order;
 use crate::run::surfaces;
-use crate::systems::elliptic::{self, LAW};
 use crate::systems::hyperbolic::Hyperbolic;
-use crate::writer::{Precision, UnstructuredFields, VtuOptions};
+use crate::writer::{CellBlock, Precision, UnstructuredFields, VtuOptions};
 use dgsuite_mesh::Mesh;
+use dgsuite_ops::Sample;
 
 /// A stored state of a run, with its space.
 pub struct Stored {
@@ -39,15 +39,7 @@ pub struct Stored {
     pub time: f64,
     /// The number of steps done.
     pub step: u64,
-    model: Model,
-}
-
-/// The model of a run with its solution.
-enum Model {
-    /// A model in time.
-    Flow(Box<Plan>, Box<Hyperbolic>),
-    /// An elliptic problem.
-    Elliptic(Box<EllipticPlan>, Box<elliptic::Stored>),
+    solution: Box<dyn Solution>,
 }
 
 impl Stored {
@@ -79,78 +71,55 @@ impl Stored {
         // A plan checks that its results can be written; those of this one are not.
         let choices =
             Choices { output: Some(std::env::temp_dir().join("dgsuite-export")), ..Choices::default() };
-        let refused = |error: InputError| match *error.problem {
-            Problem::Restart { error } => ExportError::Checkpoint(error),
-            _ => error.into(),
-        };
-        if document.is_elliptic() {
-            let plan = EllipticPlan::new(&document, &choices)?;
-            let saved =
-                checkpoint::read(&file, LAW, plan.outline.mesh_digest).map_err(ExportError::Checkpoint)?;
-            let stored = elliptic::Stored::new(plan.setup.clone(), &saved.state)
-                .map_err(|error| InputError::nowhere(Problem::Elliptic { error }))?
-                .ok_or_else(|| ExportError::Order { path: file.clone(), order: plan.setup.order })?;
-            return Ok(Self::of(file, &saved, Model::Elliptic(Box::new(plan), Box::new(stored))));
-        }
-        let plan =
-            Plan::new(&document, &Choices { restart: Some(file.clone()), ..choices }).map_err(refused)?;
-        let setup = |error| InputError::nowhere(Problem::Setup { error });
-        let mut solver = Hyperbolic::new(plan.setup.clone(), plan.initial.as_ref(), 0.0).map_err(setup)?;
-        let saved = plan.restart.as_ref().map(|(_, saved)| saved);
-        let saved = saved.ok_or_else(|| ExportError::NoState { path: run.to_owned() })?.clone();
-        solver.restore(&saved.state).map_err(setup)?;
-        Ok(Self::of(file, &saved, Model::Flow(Box::new(plan), Box::new(solver))))
-    }
-
-    fn of(file: PathBuf, saved: &Checkpoint, model: Model) -> Self {
-        Self { file, time: saved.now.t, step: saved.now.step, model }
+        let (saved, solution) = Kind::of(&document).stored(&document, &choices, &file)?;
+        Ok(Self { file, time: saved.now.t, step: saved.now.step, solution })
     }
 
     /// Describes the state in words.
     #[must_use]
     pub fn describe(&self) -> String {
         let name = self.file.file_name().unwrap_or_default().to_string_lossy();
-        match &self.model {
-            Model::Flow(..) => format!("{name}, t = {}, step {}", self.time, self.step),
-            Model::Elliptic(..) => format!("the solution in {name}"),
-        }
+        self.solution.describe(&name, self.time, self.step)
     }
 
     /// The mesh.
     #[must_use]
     pub fn mesh(&self) -> &Mesh {
-        match &self.model {
-            Model::Flow(plan, _) => &plan.setup.mesh,
-            Model::Elliptic(plan, _) => &plan.setup.mesh,
-        }
+        &self.solution.outline().mesh
     }
 
     /// The solver of a model in time, with the state.
     pub(crate) fn solver(&self) -> Option<&Hyperbolic> {
-        match &self.model {
-            Model::Flow(_, solver) => Some(solver),
-            Model::Elliptic(..) => None,
-        }
+        self.solution.hyperbolic()
     }
 
     /// The order of the cells that the run itself writes.
     #[must_use]
     pub fn order(&self) -> usize {
-        match &self.model {
-            Model::Flow(plan, _) => lattice_order(plan.setup.order, &plan.setup.mesh),
-            Model::Elliptic(plan, _) => lattice_order(plan.setup.order, &plan.setup.mesh),
-        }
+        lattice_order(self.solution.outline().order, self.mesh())
     }
 
     /// The options of the writer that the run itself uses.
     #[must_use]
     pub fn options(&self) -> VtuOptions {
-        let double = match &self.model {
-            Model::Flow(plan, _) => plan.fields.double,
-            Model::Elliptic(plan, _) => plan.fields.as_ref().is_some_and(|fields| fields.double),
-        };
-        let precision = if double { Precision::Double } else { Precision::Single };
+        let precision = if self.solution.in_double() { Precision::Double } else { Precision::Single };
         VtuOptions { precision, ..VtuOptions::default() }
+    }
+
+    /// Returns the solution on lattices that determine its polynomials, with gradients if the fields need
+    /// them.
+    fn polynomials(&self, fields: &Fields) -> Vec<Sample> {
+        self.sampled(fields, self.order())
+    }
+
+    /// Returns the solution on lattices of order `order`, with gradients if the fields need them.
+    fn sampled(&self, fields: &Fields, order: usize) -> Vec<Sample> {
+        self.solution.sample(order, fields.need_gradients())
+    }
+
+    /// Computes fields from samples, on cells of order `order`.
+    fn computed(&self, samples: Vec<Sample>, fields: &Fields, order: usize) -> Vec<CellBlock> {
+        self.solution.compute(samples, order, fields)
     }
 
     /// Returns fields on cells of order `order`, from 1 to

@@ -1,5 +1,9 @@
-//! The kinds of models: how a pipeline file becomes a plan and a run.
+//! The kinds of models: how a pipeline file becomes a plan, a run and a stored state.
 
+use std::path::Path;
+
+use crate::export::ExportError;
+use crate::export::solution::{self, Opened};
 use crate::pipeline::Document;
 use crate::pipeline::problem::InputError;
 use crate::plan::elliptic::EllipticPlan;
@@ -15,6 +19,8 @@ pub(crate) struct Kind {
     plan: fn(&Document, &Choices) -> Result<Outline, InputError>,
     /// Makes the plan and the solver.
     run: fn(&Document, &Choices) -> Result<Box<dyn Run>, InputError>,
+    /// Opens the state in a checkpoint of a run.
+    stored: fn(&Document, &Choices, &Path) -> Result<Opened, ExportError>,
     /// The name of these problems, if several ranks cannot share one.
     one_rank: Option<&'static str>,
 }
@@ -23,6 +29,7 @@ pub(crate) struct Kind {
 const FLOW: Kind = Kind {
     plan: |document, choices| Ok(Plan::new(document, choices)?.outline),
     run: |document, choices| Ok(Box::new(FlowRun::new(document, choices)?)),
+    stored: solution::flow,
     one_rank: None,
 };
 
@@ -30,6 +37,7 @@ const FLOW: Kind = Kind {
 const ELLIPTIC: Kind = Kind {
     plan: |document, choices| Ok(EllipticPlan::new(document, choices)?.outline),
     run: |document, choices| Ok(Box::new(EllipticRun::new(document, choices)?)),
+    stored: solution::elliptic,
     one_rank: Some("elliptic problems"),
 };
 
@@ -54,6 +62,19 @@ impl Kind {
     pub(crate) fn run(&self, document: &Document, choices: &Choices) -> Result<Box<dyn Run>, InputError> {
         self.fits_ranks(choices)?;
         (self.run)(document, choices)
+    }
+
+    /// Opens the state in the checkpoint `file` of a run.
+    ///
+    /// # Errors
+    /// As for [`Stored::open`](crate::export::Stored::open).
+    pub(crate) fn stored(
+        &self,
+        document: &Document,
+        choices: &Choices,
+        file: &Path,
+    ) -> Result<Opened, ExportError> {
+        (self.stored)(document, choices, file)
     }
 
     /// Refuses several ranks, if they cannot share such a problem.

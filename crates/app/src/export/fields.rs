@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{ExportError, Model, Stored};
+use super::{ExportError, Stored};
 use crate::pipeline::output::FieldSpec;
 use crate::pipeline::section;
 use crate::pipeline::source::{Located, Place, Source};
-use crate::plan::elliptic::{EllipticField, named_fields, usual_fields};
-use crate::plan::fields::{Elements, OfElement, OutputField, resolve};
+use crate::plan::elliptic::EllipticField;
+use crate::plan::fields::{OfElement, OutputField};
 
 /// Fields of a stored state, compiled.
 pub enum Fields {
@@ -52,28 +52,7 @@ impl Stored {
     pub fn fields(&self, texts: &[String]) -> Result<Fields, ExportError> {
         let specs = texts.iter().map(|text| spec(text)).collect::<Result<Vec<_>, _>>()?;
         section::once(&specs.iter().map(|spec| spec.name.clone()).collect::<Vec<_>>())?;
-        match &self.model {
-            Model::Flow(plan, _) => {
-                if specs.is_empty() {
-                    return Ok(Fields::Flow(Arc::clone(&plan.fields.fields)));
-                }
-                let limited = Elements::Allowed { limited: plan.setup.limiting.is_some() };
-                let fields = resolve(Some(&specs), &plan.variables, &plan.outline.constants, limited)?;
-                match fields.iter().find(|field| of_last_step(field)) {
-                    Some(field) => Err(ExportError::NotStored { name: field.name.clone() }),
-                    None => Ok(Fields::Flow(fields.into())),
-                }
-            }
-            Model::Elliptic(plan, _) => {
-                let exact = plan.exact.is_some();
-                let fields = match (&plan.fields, specs.is_empty()) {
-                    (Some(own), true) => own.fields.clone(),
-                    (None, true) => usual_fields(exact),
-                    (_, false) => named_fields(&specs, &plan.outline.constants, exact)?,
-                };
-                Ok(Fields::Elliptic(fields))
-            }
-        }
+        self.solution.fields(&specs)
     }
 }
 
