@@ -13,12 +13,14 @@ pub mod hyperbolic;
 pub mod incompressible;
 mod kernel_choice;
 mod measured;
+mod precision;
 mod ranked;
+mod sampled;
 pub mod setup;
 mod solves;
 mod state;
 pub(crate) mod two_point;
 
-pub use hyperbolic::SystemError;
+pub use error::SystemError;
 pub(crate) use ranked::ROOT;
 pub use solves::{Driven, Histories, Iterations, LinearSystem, PhaseSeconds, SolveStatistics};

@@ -3,25 +3,23 @@
 use super::cuda_engine::CudaEngine;
 use super::device::Device;
 use super::engine::{Engine, HostEngine};
-use super::hyperbolic::{
-    BoundaryKind, Form, Law, Precision, ReactionTerm, Riemann, Setup, SourceTerm, SystemError,
-};
+use super::error::SystemError;
+use super::precision::Precision;
+use super::setup::{BoundaryKind, Law, ReactionTerm, Riemann, Setup, SourceTerm};
 use super::two_point::{SplitFlux, SplitForms};
 use dgsuite_gpu::Host;
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
     BoundKernels, BoundaryBinding, BoundaryKernel, BoundaryOf, BoundsOf, DiffusionKernels, Diffusive,
-    DiffusiveBoundaryOf, Discretization, Equation, OfState, OpsError, PackScalar, PointKernels, Pointwise,
-    Ranks, Reacting, ReactingByFormulas, ReactionKernels, Scheme, WithDiffusion,
+    DiffusiveBoundaryOf, Discretization, Equation, Form, OfState, OpsError, PackScalar, PointKernels,
+    Pointwise, Ranks, Reacting, ReactingByFormulas, ReactionKernels, Scheme, WithDiffusion,
 };
-use dgsuite_physics::exact::Context;
 use dgsuite_physics::reaction::{BodyForce, FormulaReaction, Sponge};
-use dgsuite_physics::source::Manufactured;
 use dgsuite_physics::{
     Advection, Boundary, Bounded, CurvedSlipWall, Diffusion, DiffusiveBoundary, Euler, Exact, FaceMean,
     FarField, Hll, Hllc, Law as Formulas, NavierStokes, NoSlipWall, NumericalFlux, Outflow, Prescribed,
-    PressureOutlet, Real, Roe, Rusanov, SlipWall, Source, SubsonicInflow, Symmetry, WallHeat,
+    PressureOutlet, Real, Roe, Rusanov, SlipWall, SubsonicInflow, Symmetry, WallHeat,
 };
 use std::sync::Arc;
 
@@ -250,7 +248,7 @@ where
     let source = match &rest.setup.source {
         None => None,
         Some(SourceTerm::Given(rates)) => Some(Arc::clone(rates)),
-        Some(SourceTerm::Manufactured(exact)) => Some(manufactured(rest.setup, exact.as_ref())?),
+        Some(SourceTerm::Manufactured(exact)) => Some(rest.setup.manufactured(exact.as_ref())?),
     };
     let eta = rest.setup.eta;
     let equation = Equation { diffusion, eta, source, two_point, reactions, ..Equation::<T>::from(physics) };
@@ -413,10 +411,4 @@ where
             velocity,
         }),
     }
-}
-
-/// The source term for which `exact` is a solution.
-pub(super) fn manufactured(setup: &Setup, exact: &dyn Exact) -> Result<Arc<dyn Source>, SystemError> {
-    let context = Context { dim: setup.mesh.dim, model: setup.law.model(), period: [0.0; 3] };
-    Ok(Arc::new(Manufactured::for_model(&context, exact)?))
 }

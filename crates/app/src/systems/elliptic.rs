@@ -55,7 +55,7 @@ use self::parts::Constants;
 pub use self::solved::{BadDatum, Imbalance, Solved};
 pub use self::stored::{LAW, Stored};
 use super::device::Device;
-use super::hyperbolic::SampledSet;
+use super::sampled::SampledSet;
 
 /// A function of element (in the mesh's numbers) and place.
 pub type Function = Arc<dyn Fn(usize, [f64; 3]) -> f64 + Send + Sync>;

@@ -39,13 +39,13 @@ use super::engine::Engine;
 pub use super::error::SystemError;
 pub use super::kernel_choice::KernelChoice;
 use super::ranked::Ranked;
+pub use super::sampled::SampledSet;
 pub use super::setup::{BoundaryKind, Law, Precision, ReactionTerm, Riemann, Setup, SourceTerm};
 pub use super::solves::{Histories, SolveStatistics};
 pub use super::state::State;
 use super::state::{basis_name, basis_of};
 pub use super::two_point::SplitFlux;
 use crate::post::Surface;
-use dgsuite_basis::Shape;
 pub use dgsuite_basis::correction::Parameter;
 pub use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_gpu::{GpuError, Host};
@@ -124,21 +124,6 @@ pub struct Description {
     pub device_name: String,
     /// The kernels of a GPU.
     pub kernels: Vec<KernelChoice>,
-}
-
-/// Values on the lattice of the elements of a shape.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SampledSet {
-    /// Shape.
-    pub shape: Shape,
-    /// Points, `[cell][lattice point]`.
-    pub points: Vec<[f64; 3]>,
-    /// Primitive variables, `[variable][cell × lattice point]`.
-    pub values: Vec<Vec<f64>>,
-    /// Their derivatives, `[axis × variable][cell × lattice point]`; empty unless requested.
-    pub gradients: Vec<Vec<f64>>,
-    /// The elements' numbers in the mesh file.
-    pub elements: Vec<u64>,
 }
 
 /// Values on lattices that are being copied from a device.

@@ -12,6 +12,7 @@
 mod boundary;
 mod components;
 mod device;
+mod elliptics;
 mod engine;
 mod first_order;
 mod flow;
@@ -23,11 +24,13 @@ mod machine;
 mod penalty;
 mod phases;
 mod pressure;
-mod setup;
+mod role;
 mod slip;
 mod subcycles;
 mod velocity;
 
+pub use super::setup::{
+    FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
+};
 pub(super) use engine::engine;
 pub(crate) use first_order::FirstOrder;
-pub use setup::{FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions};

@@ -1,21 +1,27 @@
 //! The parameters of a solver: law, scheme, boundaries, device.
 
+mod incompressible;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+pub use self::incompressible::{
+    FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
+};
 use super::device::Device;
 use super::error::SystemError;
-use super::incompressible::Incompressible;
+pub use super::precision::Precision;
 use super::two_point::SplitFlux;
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_gpu::comm::{Alone, Communicator};
 use dgsuite_mesh::{Cutting, Mesh, Partition, Shape};
 use dgsuite_ops::{Form, Limiting, Ranks, Scheme as Space, StepMeasure, basis_size};
-use dgsuite_physics::exact::Model;
+use dgsuite_physics::exact::{Context, Model};
 use dgsuite_physics::formula::Formula;
 use dgsuite_physics::navier_stokes::Viscosity;
+use dgsuite_physics::source::Manufactured;
 use dgsuite_physics::trace::StateRecording;
 use dgsuite_physics::{Coefficients, Euler, Exact, Given, NavierStokes, Source};
 use dgsuite_timeint::Scheme;
@@ -144,16 +150,6 @@ impl Riemann {
             Self::RoeLowMach => "roe-low-mach",
         }
     }
-}
-
-/// Floating-point precision.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Precision {
-    /// 64 bits.
-    #[default]
-    Double,
-    /// 32 bits.
-    Single,
 }
 
 /// A boundary condition.
@@ -362,6 +358,18 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Changes the scheme to split form, at Lobatto points.
+    #[must_use]
+    pub fn split(self, flux: SplitFlux) -> Self {
+        Self { form: Form::Split, split_flux: flux, ..self.collocated() }
+    }
+
+    /// The source term for which `exact` is a solution.
+    pub(super) fn manufactured(&self, exact: &dyn Exact) -> Result<Arc<dyn Source>, SystemError> {
+        let context = Context { dim: self.mesh.dim, model: self.law.model(), period: [0.0; 3] };
+        Ok(Arc::new(Manufactured::for_model(&context, exact)?))
+    }
+
     /// Modal, over-integrated, weak form, Rusanov flux, LSERK(5,4), double precision, all threads,
     /// no boundaries.
     #[must_use]

@@ -1,6 +1,5 @@
 //! Two-point fluxes of split forms, by law.
 
-use super::hyperbolic::{Form, Setup};
 use dgsuite_ops::{PackScalar, TwoPoint, TwoPointKernels};
 use dgsuite_physics::two_point::{Central, KennedyGruber, Ranocha};
 use dgsuite_physics::{Advection, Euler, Law};
@@ -13,14 +12,6 @@ pub enum SplitFlux {
     /// Conserves entropy and preserves kinetic energy.
     #[default]
     Ranocha,
-}
-
-impl Setup {
-    /// Changes the scheme to split form, at Lobatto points.
-    #[must_use]
-    pub fn split(self, flux: SplitFlux) -> Self {
-        Self { form: Form::Split, split_flux: flux, ..self.collocated() }
-    }
 }
 
 /// A law with two-point fluxes.

@@ -19,7 +19,7 @@ use super::krylov::{Krylov, Solver};
 use super::options::{Preconditioning, SolverOptions};
 use super::preconditioner;
 use super::{EllipticDescription, EllipticError};
-use crate::systems::setup::Precision;
+use crate::systems::precision::Precision;
 
 /// Opens a device and compiles the common kernels in the background, as long as the returned guard lives.
 pub(super) fn open(ordinal: usize, options: &SolverOptions) -> Result<(Cuda, Ahead), GpuError> {

@@ -6,7 +6,7 @@ use dgsuite_mesh::Mesh;
 
 use super::shapes::{is_simplicial, is_stretched};
 use crate::systems::device::Device;
-use crate::systems::setup::Precision;
+use crate::systems::precision::Precision;
 
 /// The preconditioner of conjugate gradients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::machine::{Apply, Machine, Number, Of, OnMatrix, Piece, Sizes};
 use super::options::{CoarseSpace, Preconditioning, SmootherKind, SolverOptions};
 use super::shapes::is_simplicial;
 use super::{EllipticError, LevelDescription};
-use crate::systems::setup::Precision;
+use crate::systems::precision::Precision;
 
 /// A preconditioner with its properties.
 pub(in crate::systems) struct Built<V> {

@@ -6,7 +6,7 @@ use dgsuite_gpu::Host;
 use dgsuite_ops::Sample;
 
 use super::{Elliptic, EllipticError, EllipticSetup, Operator, operator};
-use crate::systems::hyperbolic::State;
+use crate::systems::state::State;
 
 /// The name of the equation in stored states.
 pub const LAW: &str = "poisson";

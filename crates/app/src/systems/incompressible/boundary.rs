@@ -5,6 +5,7 @@
 
 use super::components::Components;
 use super::machine::{Machine, Map};
+use super::role::{Role, named};
 use crate::systems::SystemError;
 use crate::systems::setup::BoundaryKind;
 use dgsuite_gpu::{GpuError, Vector};
@@ -19,39 +20,6 @@ const SMOOTHING: f64 = 0.05;
 
 /// Half the interval of the difference quotient of wall velocities, at the start of a run.
 const RATE: f64 = 1e-5;
-
-/// The condition that a kind of boundary sets for velocity and pressure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// The velocity is prescribed.
-    Wall,
-    /// The normal velocity is zero, without friction.
-    Symmetry,
-    /// The pressure is prescribed.
-    Open,
-}
-
-impl Role {
-    /// The role of a condition, if incompressible flow has it.
-    pub(super) fn of(kind: &BoundaryKind) -> Option<Self> {
-        match kind {
-            BoundaryKind::Prescribed(_) | BoundaryKind::NoSlipWall { .. } => Some(Self::Wall),
-            BoundaryKind::Symmetry | BoundaryKind::SlipWall => Some(Self::Symmetry),
-            BoundaryKind::Open { .. } | BoundaryKind::Outflow | BoundaryKind::PressureOutlet { .. } => {
-                Some(Self::Open)
-            }
-            BoundaryKind::FarField(_)
-            | BoundaryKind::OfState { .. }
-            | BoundaryKind::SubsonicInflow { .. }
-            | BoundaryKind::CurvedSlipWall { .. } => None,
-        }
-    }
-}
-
-/// The names of the boundaries with a role, in the order of the set-up.
-pub(super) fn named(kinds: &BTreeMap<String, BoundaryKind>, role: Role) -> Vec<&str> {
-    kinds.iter().filter(|(_, kind)| Role::of(kind) == Some(role)).map(|(name, _)| name.as_str()).collect()
-}
 
 /// Points of one role with the sources of their data.
 struct Places {

@@ -1,16 +1,16 @@
 //! The operators of incompressible flow on an NVIDIA device.
 
-use super::host::Elliptics;
+use super::elliptics::Elliptics;
 use super::laws;
 use super::lower_order::LowerOrder;
 use super::machine::{Machine, Map, Pass};
 use super::phases::Moment;
 use super::pressure::Pressure;
-use super::setup::Incompressible;
 use crate::systems::SystemError;
 use crate::systems::elliptic::on_device::bridge::{BetweenOrders, InverseMass, OnDevice};
 use crate::systems::elliptic::on_device::pieces::{Pair, WithHost};
 use crate::systems::measured;
+use crate::systems::setup::Incompressible;
 use crate::systems::setup::Setup;
 use dgsuite_amg::cuda::CudaCsr;
 use dgsuite_amg::{Csr, LinearOperator, Solution, SolveError, Stop};

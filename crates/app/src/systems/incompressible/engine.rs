@@ -9,11 +9,10 @@ use super::host::HostMachine;
 use super::laws;
 use super::machine::{Machine, Pass};
 use super::penalty::PenaltyStep;
-use super::setup::{Incompressible, Penalties, PressureOrder};
 use crate::systems::SystemError;
 use crate::systems::device::Device;
-use crate::systems::dispatch::manufactured;
 use crate::systems::engine::{Described, Elementwise, Engine};
+use crate::systems::setup::{Incompressible, Penalties, PressureOrder};
 use crate::systems::setup::{Law, Precision, Setup, SourceTerm};
 use crate::systems::solves::{Driven, Histories, PhaseSeconds, SolveStatistics};
 use dgsuite_basis::Representation;
@@ -93,7 +92,7 @@ fn build<M: Machine + 'static>(
         None => None,
         Some(SourceTerm::Given(source)) => Some(Forcing::new(Arc::clone(source), sipdg, &velocity)?),
         Some(SourceTerm::Manufactured(exact)) => {
-            Some(Forcing::new(manufactured(setup, exact.as_ref())?, sipdg, &velocity)?)
+            Some(Forcing::new(setup.manufactured(exact.as_ref())?, sipdg, &velocity)?)
         }
     };
     let stop = stop(law.velocity.tolerance, law.velocity.max_iterations, 0.0);

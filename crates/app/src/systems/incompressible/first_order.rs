@@ -2,8 +2,8 @@
 
 use super::laws;
 use super::machine::Pass;
-use super::setup::Incompressible;
 use crate::systems::SystemError;
+use crate::systems::setup::Incompressible;
 use crate::systems::setup::{Law, Setup};
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::{Equation, Scheme};

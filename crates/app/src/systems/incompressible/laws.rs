@@ -1,9 +1,9 @@
 //! The first-order operators as equations with boundary conditions.
 
-use super::boundary::Role;
 use super::machine::Pass;
-use super::setup::Incompressible;
+use super::role::Role;
 use crate::systems::SystemError;
+use crate::systems::setup::Incompressible;
 use crate::systems::setup::{BoundaryKind, Setup};
 use dgsuite_basis::{Cubature, Shape};
 use dgsuite_mesh::Mesh;

@@ -1,9 +1,9 @@
 //! What a step of incompressible flow needs of the machine on which it runs.
 
-use super::host::Elliptics;
+use super::elliptics::Elliptics;
 use super::phases::Moment;
-use super::setup::Incompressible;
 use crate::systems::SystemError;
+use crate::systems::setup::Incompressible;
 use dgsuite_amg::{KrylovPart, LinearOperator, Solution, SolveError, Stop};
 use dgsuite_gpu::GpuError;
 use dgsuite_ops::elliptic::Triplet;

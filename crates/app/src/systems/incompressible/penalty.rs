@@ -17,7 +17,7 @@
 
 use super::components::Components;
 use super::machine::{Machine, Map, Pass};
-use super::setup::Penalties;
+use crate::systems::setup::Penalties;
 use crate::systems::{LinearSystem, SystemError};
 use dgsuite_amg::{KrylovPart, LinearOperator, Pcg, Preconditioner, Reference, Solution, Stop};
 use dgsuite_gpu::Vector;

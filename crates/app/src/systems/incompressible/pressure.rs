@@ -1,11 +1,11 @@
 //! The problem of the pressure, on any machine.
 
 use super::lower_order::LowerOrder;
-use super::setup::Incompressible;
 use crate::systems::SystemError;
 use crate::systems::elliptic::krylov::Krylov;
 use crate::systems::elliptic::machine::Machine;
 use crate::systems::elliptic::preconditioner;
+use crate::systems::setup::Incompressible;
 use crate::systems::setup::Setup;
 use dgsuite_amg::{KrylovVector, LinearOperator, Solution, SolveError, Stop};
 

@@ -15,8 +15,8 @@
 
 use super::components::Components;
 use super::machine::{Machine, Pass};
-use super::setup::Subcycling;
 use crate::systems::SystemError;
+use crate::systems::setup::Subcycling;
 use dgsuite_gpu::{GpuError, Vector};
 use dgsuite_ops::{OpsError, StepMeasure};
 use dgsuite_timeint::{Multistep, Rhs, Scheme, Stepper};

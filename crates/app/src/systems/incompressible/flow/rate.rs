@@ -13,10 +13,10 @@
 
 use super::super::components::Components;
 use super::super::machine::Machine;
-use super::super::setup::{FlowRate, Splitting};
 use super::mean::Mean;
 use super::{Flow, PROJECTIONS};
 use crate::systems::SystemError;
+use crate::systems::setup::{FlowRate, Splitting};
 use crate::systems::solves::Driven;
 use dgsuite_gpu::Vector;
 
