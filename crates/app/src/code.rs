@@ -10,7 +10,7 @@ mod tests;
 
 use std::fmt::{self, Write as _};
 
-use crate::pipeline::nearest::nearest;
+use crate::nearest::nearest;
 use crate::pipeline::source::printable;
 
 /// Defines the codes with their words and pages.

@@ -56,6 +56,7 @@ pub mod draw;
 pub mod export;
 pub mod job;
 mod kind;
+pub mod nearest;
 pub mod picture;
 pub mod pipeline;
 pub mod plan;

@@ -7,16 +7,12 @@
 
 pub mod beginning;
 pub mod checks;
-mod code;
 pub mod elliptic;
 pub mod expression;
 pub mod incompressible;
 pub mod keys;
-mod limiting;
 pub mod mesh;
-pub(crate) mod mistakes;
 pub mod monitors;
-pub mod nearest;
 pub mod node;
 pub mod output;
 pub mod overrides;
@@ -31,8 +27,8 @@ pub mod source;
 pub mod space;
 pub mod state;
 pub mod study;
+mod tables;
 pub mod time;
-pub mod unsolved;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -2,11 +2,10 @@
 //!
 //! Making a [`Plan`] finds all mistakes in the input, and changes no existing result.
 
-mod balance;
+mod begin;
 pub mod boundaries;
 pub mod comparison;
 mod correction;
-mod curved_wall;
 mod directory;
 pub mod elliptic;
 pub mod fields;
@@ -17,7 +16,6 @@ pub mod mesh;
 pub mod monitors;
 mod outline;
 mod places;
-pub mod prescribed;
 pub mod print;
 mod reactions;
 pub mod resolved;
@@ -55,12 +53,12 @@ use self::values::KnownValues;
 use self::variables::Variables;
 use crate::checkpoint::Checkpoint;
 use crate::pipeline::checks::CheckSpec;
-use crate::pipeline::mistakes::{both, each};
 use crate::pipeline::monitors::MonitorKind;
 use crate::pipeline::output::{
     CheckpointSpec, DEFAULT_KEEP, Every, FieldSpec, FieldsSpec, OutputSpec, Wanted,
 };
 use crate::pipeline::physics::{FlowRateSpec, Model, SourceSpec};
+use crate::pipeline::problem::mistakes::{both, each};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::reference::{Reference, unit};
 use crate::pipeline::source::Located;
@@ -266,12 +264,12 @@ impl Plan {
         let (mut fields, mut surfaces, mut averages) = outputs;
         // Conditions use the names of monitors.
         let mut reader = triggers::Reader::new(&monitors, &variables, &pipeline.constants);
-        monitors::begin(&pipeline.monitors, &mut monitors, &mut reader)?;
+        triggers::of_monitors(&pipeline.monitors, &mut monitors, &mut reader)?;
         begin(&pipeline.output, (&mut fields, surfaces.as_mut(), averages.as_mut()), &mut reader)?;
         let conditions = reader.finish();
         warnings.extend(odd);
         let first = pipeline.boundaries.first().map_or(&pipeline.place, |spec| &spec.name.place);
-        balance::check(&law, &boundaries, &mesh, first)?;
+        boundaries::balance::check(&law, &boundaries, &mesh, first)?;
         let exact = exact(&monitors, initial_spec, &initial);
         let mesh_digest = mesh.digest();
         let (restart, projected) = restart::read(&pipeline, choices, &directory, &law, mesh_digest)?;

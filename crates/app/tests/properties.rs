@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use dgsuite::nearest::distance;
 use dgsuite::pipeline::Document;
-use dgsuite::pipeline::nearest::distance;
 use dgsuite::pipeline::node::Node;
 use dgsuite::pipeline::overrides::{Override, apply};
 use dgsuite::pipeline::source::Source;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::pipeline::nearest::nearest;
+use crate::nearest::nearest;
 use crate::pipeline::{keys, source::printable};
 use crate::writer::atomic;
 

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 
 use crate::draw::{ColourMap, Scene};
+use crate::nearest::nearest;
 use crate::picture::{Moment, Picture, PictureError, Run, Slice, Surface};
-use crate::pipeline::nearest::nearest;
 use crate::writer::{WriterError, atomic};
 
 pub(super) const HELP: &str = "\

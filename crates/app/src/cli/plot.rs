@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use crate::code::Code;
-use crate::pipeline::nearest::nearest;
+use crate::nearest::nearest;
 use crate::run::pictures;
 use crate::writer::WriterError;
 use crate::writer::csv::Columns;

@@ -1,7 +1,7 @@
 //! The quantity that a picture shows: a field, a component or the magnitude of a vector, or a Mach number.
 
 use super::PictureError;
-use crate::pipeline::nearest::nearest;
+use crate::nearest::nearest;
 use crate::writer::{CellBlock, UnstructuredFields, Values};
 
 /// What a picture shows, of the fields of a file.

@@ -1,15 +1,13 @@
 //! Named constants and tables, and the expressions that may replace numbers.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use dgsuite_physics::formula::{Formula, FormulaError, Names, Table};
+use dgsuite_physics::formula::{Formula, FormulaError, NameError, Names, Table};
 
 use super::node::{Node, Value};
 use super::problem::{InputError, Problem, names_reference, of_reference};
-use super::section::Section;
-use super::source::{Located, read_text};
-use crate::post::history::Series;
+use super::source::Located;
 
 /// The coordinates and the time, in the order of the arguments of formulas.
 pub const COORDINATES: [&str; 4] = ["x", "y", "z", "t"];
@@ -104,33 +102,15 @@ impl Constants {
         Ok(constants)
     }
 
-    /// Adds the section `tables` of the file, whose paths are relative to `base`.
+    /// Adds a table, which formulas call by its name.
     ///
     /// # Errors
-    /// A name that is not a word or has a meaning; a file that cannot be read or has no such columns.
-    pub fn with_tables(mut self, top: &Section<'_>, base: &Path) -> Result<Self, InputError> {
-        let Some(section) = top.section("tables")? else { return Ok(self) };
-        for entry in section.entries() {
-            let own = section.named(entry)?;
-            let file =
-                own.text("file")?.ok_or_else(|| own.missing("file", "a file with columns of numbers"))?;
-            let column = own.count("column", 2)?.map_or(2, |n| n.value);
-            let path = base.join(&file.value);
-            let refuse = |expected: String| InputError::range(&file, expected);
-            let text =
-                read_text(&path).map_err(|error| refuse(format!("a table that can be read: {error}")))?;
-            let series = Series::parse(&text, column).map_err(|error| {
-                refuse(format!("numbers in columns, the first of them increasing: {error}"))
-            })?;
-            let (x, y) = series.into_columns();
-            let table = Table::new(x, y).map_err(|error| refuse(format!("a shorter table: {error}")))?;
-            let table = NamedTable { name: entry.key.clone(), file: path, table: Arc::new(table) };
-            if let Err(error) = self.names(&COORDINATES).table(&table.name, Arc::clone(&table.table)) {
-                return Err(InputError::at(&entry.place, Problem::Constant { error }));
-            }
-            self.tables.push(table);
-        }
-        Ok(self)
+    /// A name that is not a word or has a meaning.
+    pub(super) fn add_table(&mut self, name: &str, file: PathBuf, table: Table) -> Result<(), NameError> {
+        let table = NamedTable { name: name.to_owned(), file, table: Arc::new(table) };
+        self.names(&COORDINATES).table(&table.name, Arc::clone(&table.table))?;
+        self.tables.push(table);
+        Ok(())
     }
 
     /// The tables, in order.
@@ -213,7 +193,7 @@ impl Constants {
 
     fn unknown_word(&self, node: &Node, key: &str, text: &str) -> InputError {
         let names: Vec<&str> = self.values.iter().map(|(n, _)| n.as_str()).collect();
-        let constants = match super::nearest::nearest(text, &names) {
+        let constants = match crate::nearest::nearest(text, &names) {
             None if names_reference(text) => format!(" ({})", of_reference(key, text)),
             Some(name) => format!(" (the constant `{name}`?)"),
             None => String::new(),

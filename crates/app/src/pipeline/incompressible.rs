@@ -1,18 +1,16 @@
 //! The keys of incompressible flow in `space`, `time` and `solver`.
 
 use super::elliptic::solver::read_limits;
-use super::node::{Node, Value};
+use super::keys::INCOMPRESSIBLE_FLOW;
+use super::node::Value;
 use super::problem::InputError;
 use super::section::Section;
-use super::time::{AUTO, read_cfl};
+use super::time::{read_cfl, subcycles_follow};
 use crate::systems::elliptic::SolverOptions;
 use crate::systems::incompressible::{
     Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
 };
 use dgsuite_timeint::Scheme;
-
-/// The word of the model.
-pub const MODEL: &str = "incompressible";
 
 /// Reads the parameters of the law with this viscosity.
 ///
@@ -23,7 +21,7 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
     let space = top.section_or_empty("space")?;
     let time = top.section_or_empty("time")?;
     let solver = top.section_or_empty("solver")?;
-    solver.of_model(MODEL)?;
+    solver.of_model(INCOMPRESSIBLE_FLOW)?;
     let (tolerance, max_iterations) = read_limits(&solver.section_or_empty("velocity")?)?;
     let graded = time.flag("graded_start")?;
     Ok(Incompressible {
@@ -58,11 +56,6 @@ fn order(time: &Section<'_>) -> Result<usize, InputError> {
     }
     let scheme = time.choice("scheme", &[("bdf1", 1), ("bdf2", 2), ("bdf3", 3)])?;
     Ok(scheme.map_or(DEFAULT_ORDER, |order| order.value))
-}
-
-/// Whether the section has `subcycles: auto`, so that `cfl` bounds the sub-steps and `dt` is the step.
-pub fn subcycles_follow(time: &Section<'_>) -> bool {
-    matches!(time.node("subcycles"), Some(Node { value: Value::Text(word), .. }) if word == AUTO)
 }
 
 /// Reads `subcycles: N | auto`, the latter with `cfl`.

@@ -31,6 +31,25 @@ mod time;
 pub use self::print::{KeysError, describe, markdown, text};
 pub use self::schema::schema;
 
+/// The word of the model of incompressible flow.
+pub const INCOMPRESSIBLE_FLOW: &str = "incompressible";
+
+/// The names of a reference state that expressions may use.
+pub const OF_REFERENCE: [&str; 12] = [
+    "rho_ref",
+    "speed_ref",
+    "u_ref",
+    "v_ref",
+    "w_ref",
+    "p_ref",
+    "T_ref",
+    "c_ref",
+    "R_ref",
+    "mu_ref",
+    "nu_ref",
+    "L_ref",
+];
+
 /// The models.
 pub const MODELS: [&str; 5] = ["euler", "navier-stokes", "incompressible", "advection", "poisson"];
 

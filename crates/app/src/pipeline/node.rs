@@ -13,11 +13,7 @@ use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{DuplicateKeyPolicy, Location, Options, Spanned};
 
 use super::problem::{InputError, Problem};
-use super::source::{Place, Source};
-
-/// The largest number of nested lists and sections. Each level needs some kilobytes of stack, and a stack
-/// overflow would abort the program without a message.
-pub const DEEPEST: usize = 32;
+use super::source::{DEEPEST, Place, Source};
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]

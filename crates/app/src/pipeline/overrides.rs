@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use super::node::{DEEPEST, Entry, Node, Value};
+use super::node::{Entry, Node, Value};
 use super::problem::{InputError, PathFault, Problem};
-use super::source::{Place, Source};
+use super::source::{DEEPEST, Place, Source};
 use super::time::AUTO;
 
 /// A path of a key with its new value.

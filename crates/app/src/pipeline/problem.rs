@@ -1,5 +1,9 @@
 //! Mistakes of the input: one variant for each, with its place and the nearest valid name.
 
+mod code;
+pub(crate) mod mistakes;
+pub mod unsolved;
+
 use std::fmt;
 use std::path::PathBuf;
 
@@ -8,9 +12,9 @@ use dgsuite_ops::OpsError;
 use dgsuite_physics::formula::{FormulaError, FormulaErrorKind};
 
 use super::keys::{self, Scope};
-use super::nearest::nearest;
 use super::source::{Located, Place, TextError};
 use crate::checkpoint::{CheckpointError, CheckpointProblem, MESH};
+use crate::nearest::nearest;
 use crate::systems::SystemError;
 
 /// One mistake in the input. [`InputError`] adds where it is.
@@ -361,7 +365,7 @@ pub enum PathFault {
     #[error("the value above it has no keys")]
     Scalar,
     /// More keys than a file may have levels.
-    #[error("it has more than {} keys", super::node::DEEPEST)]
+    #[error("it has more than {} keys", super::source::DEEPEST)]
     TooDeep,
 }
 
@@ -424,7 +428,7 @@ pub(super) fn of_reference(key: &str, name: &str) -> String {
 
 /// Returns whether this is a name of the reference state.
 pub(super) fn names_reference(name: &str) -> bool {
-    super::reference::NAMES.contains(&name)
+    keys::OF_REFERENCE.contains(&name)
 }
 
 fn is_of_reference(kind: &FormulaErrorKind) -> bool {
@@ -520,7 +524,7 @@ impl Problem {
                     .into(),
             ),
             Self::Setup { error: SystemError::Solve { system, cause } } => {
-                Some(super::unsolved::hint(*system, cause))
+                Some(unsolved::hint(*system, cause))
             }
             Self::NoUnit { value, .. } => Some(format!(
                 "write {value}*deg for degrees; radians are an expression, such as pi/90 or {value}*1"

@@ -21,22 +21,6 @@ use super::section::Section;
 use super::source::{Located, Place};
 use dgsuite_physics::navier_stokes::Viscosity;
 
-/// The names of a reference state that expressions may use.
-pub(super) const NAMES: [&str; 12] = [
-    "rho_ref",
-    "speed_ref",
-    "u_ref",
-    "v_ref",
-    "w_ref",
-    "p_ref",
-    "T_ref",
-    "c_ref",
-    "R_ref",
-    "mu_ref",
-    "nu_ref",
-    "L_ref",
-];
-
 /// The reference state, with its derived quantities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {

@@ -5,9 +5,9 @@
 
 use super::Document;
 use super::keys::{self, Absent, Kind, Low, Range, Scope};
-use super::nearest::nearest;
 use super::node::{Entry, Node, Value};
 use super::problem::{InputError, Problem};
+use crate::nearest::nearest;
 
 /// The largest number of mistakes in one answer.
 const MOST: usize = 20;

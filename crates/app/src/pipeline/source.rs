@@ -70,6 +70,10 @@ pub fn printable(text: &str) -> String {
 /// The most characters of a line that an excerpt shows, and how many of them before the place.
 const EXCERPT: [usize; 2] = [100, 60];
 
+/// The largest number of nested lists and sections. Each level needs some kilobytes of stack, and a stack
+/// overflow would abort the program without a message.
+pub const DEEPEST: usize = 32;
+
 /// A text that contains values: the pipeline file, or one option of the command line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Source {

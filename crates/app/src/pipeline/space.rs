@@ -1,11 +1,13 @@
 //! The section `space`: polynomial order, basis, numerical flux, form and cubature.
 
+mod limiting;
+
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Cubature, NodeSet, Polynomials};
 use dgsuite_ops::Limiting;
 
-use super::incompressible::MODEL;
-use super::limiting::limiting;
+use self::limiting::limiting;
+use super::keys::INCOMPRESSIBLE_FLOW;
 use super::problem::InputError;
 use super::section::Section;
 use super::source::{Located, Place};
@@ -72,7 +74,7 @@ impl SpaceSpec {
         if let Some(order) = order.as_ref().filter(|p| p.value > MAX_ORDER) {
             return Err(InputError::range(order, format!("from 0 to {MAX_ORDER}")));
         }
-        if model == MODEL {
+        if model == INCOMPRESSIBLE_FLOW {
             return Self::incompressible(&section, order);
         }
         let correction = correction(&section)?;
@@ -179,7 +181,7 @@ impl SpaceSpec {
     /// Reads the section of incompressible flow: nodes of the elliptic operators, and convection in weak
     /// form.
     fn incompressible(section: &Section<'_>, order: Option<Located<usize>>) -> Result<Self, InputError> {
-        section.of_model(MODEL)?;
+        section.of_model(INCOMPRESSIBLE_FLOW)?;
         if let Some(order) = order.as_ref().filter(|p| p.value == 0) {
             return Err(InputError::range(order, format!("from 1 to {MAX_ORDER}")));
         }

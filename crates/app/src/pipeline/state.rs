@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 use std::path::PathBuf;
 
-use super::incompressible::MODEL;
+use super::keys::INCOMPRESSIBLE_FLOW;
 use super::keys::{FLOW, Scope};
 use super::node::{Node, Value};
 use super::problem::{InputError, Problem};
@@ -265,20 +265,25 @@ impl Condition {
         match kind.value {
             "dirichlet" => Ok(Self::Dirichlet(StateSpec::read(section, &["type"])?)),
             "far-field" => Ok(Self::FarField(StateSpec::read(section, &["type"])?)),
-            "outflow" if model == MODEL => open(section),
+            "outflow" if model == INCOMPRESSIBLE_FLOW => open(section),
             "outflow" => Ok(Self::Outflow),
             "slip-wall" => Ok(Self::SlipWall),
             "curved-slip-wall" => curved(section),
             "symmetry" => Ok(Self::Symmetry),
             "pressure-outlet" => {
                 // The pressure of incompressible flow is known up to a constant.
-                let p =
-                    if model == MODEL { section.quantity("p")? } else { section.positive_quantity("p")? }
-                        .ok_or_else(|| section.missing("p", "the pressure outside"))?;
+                let p = if model == INCOMPRESSIBLE_FLOW {
+                    section.quantity("p")?
+                } else {
+                    section.positive_quantity("p")?
+                }
+                .ok_or_else(|| section.missing("p", "the pressure outside"))?;
                 Ok(Self::PressureOutlet { p })
             }
             "subsonic-inflow" => inflow(section),
-            _ if model == MODEL => Ok(Self::NoSlipWall { temperature: None, motion: motion(section)? }),
+            _ if model == INCOMPRESSIBLE_FLOW => {
+                Ok(Self::NoSlipWall { temperature: None, motion: motion(section)? })
+            }
             _ => wall(section),
         }
     }
@@ -287,7 +292,7 @@ impl Condition {
 /// The error for a condition that the model does not have.
 fn of_other_models(word: &Located<String>, model: &str) -> InputError {
     let belongs = match model {
-        MODEL => {
+        INCOMPRESSIBLE_FLOW => {
             "the models of a gas; incompressible has dirichlet, no-slip-wall, symmetry, outflow and pressure-outlet"
         }
         "advection" => {

@@ -3,7 +3,7 @@
 use dgsuite_ops::StepMeasure;
 use dgsuite_timeint::Scheme;
 
-use super::incompressible::{MODEL, subcycles_follow};
+use super::keys::INCOMPRESSIBLE_FLOW;
 use super::node::{Node, Value};
 use super::problem::{InputError, Problem};
 use super::section::Section;
@@ -84,7 +84,7 @@ impl TimeSpec {
         let wanted = "time: { end: T }, or `steps`, or `steady`";
         let section = top.section("time")?.ok_or_else(|| top.missing("time", wanted))?;
         section.of_model(model)?;
-        let follow = model == MODEL && subcycles_follow(&section);
+        let follow = model == INCOMPRESSIBLE_FLOW && subcycles_follow(&section);
         for (a, b) in [
             ("cfl", "dt"),
             ("adaptive", "dt"),
@@ -98,7 +98,7 @@ impl TimeSpec {
             }
         }
         // The order of incompressible flow is one of its parameters.
-        let scheme = if model == MODEL { DEFAULT_SCHEME } else { scheme(&section, limited)? };
+        let scheme = if model == INCOMPRESSIBLE_FLOW { DEFAULT_SCHEME } else { scheme(&section, limited)? };
         let step = match section.positive("dt")? {
             Some(dt) => StepSpec::Fixed(dt.value),
             None if follow => {
@@ -124,6 +124,11 @@ impl TimeSpec {
             .map_or(if limited { DEFAULT_RETRIES } else { 0 }, |n| n.value as u64);
         Ok(Self { scheme, step, adaptive, end, steps, steady, retries, place: section.place().clone() })
     }
+}
+
+/// Whether the section has `subcycles: auto`, so that `cfl` bounds the sub-steps and `dt` is the step.
+pub(super) fn subcycles_follow(time: &Section<'_>) -> bool {
+    matches!(time.node("subcycles"), Some(Node { value: Value::Text(word), .. }) if word == AUTO)
 }
 
 /// Reads `cfl: NUMBER | auto`; `None` for the largest stable step.

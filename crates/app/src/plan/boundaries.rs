@@ -1,5 +1,9 @@
 //! Matches the boundary conditions in the file with the boundaries of the mesh.
 
+pub(super) mod balance;
+mod curved_wall;
+mod prescribed;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -7,11 +11,11 @@ use dgsuite_mesh::{Across, Mesh};
 use dgsuite_ops::place_and_time;
 use dgsuite_physics::Exact;
 
-use super::curved_wall;
-use super::prescribed::{Numbers, resolve as numbers};
+use self::prescribed::{Numbers, resolve as numbers};
+
 use super::states::States;
 use super::variables::AtStart;
-use crate::pipeline::mistakes::{both, each};
+use crate::pipeline::problem::mistakes::{both, each};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Place;
 use crate::pipeline::state::{BoundarySpec, Condition, StateSpec};

@@ -6,8 +6,8 @@ use dgsuite_physics::formula::Formula;
 use super::variables::Variables;
 use super::vocabulary::{VELOCITY, Vocabulary, known_fields, velocity};
 use crate::pipeline::expression::Constants;
-use crate::pipeline::mistakes::each;
 use crate::pipeline::output::{AveragesSpec, FieldSpec};
+use crate::pipeline::problem::mistakes::each;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::systems::hyperbolic::Law;
 

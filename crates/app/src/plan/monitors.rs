@@ -7,16 +7,16 @@ use dgsuite_mesh::Mesh;
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
 
-use super::samples::Places;
+use super::begin::Begin;
+use super::samples::{Placed, Places, coordinates};
 use super::states::States;
-use super::triggers::{Begin, Reader};
 use super::variables::Variables;
 use super::vocabulary::Vocabulary;
 use crate::pipeline::Pipeline;
 use crate::pipeline::expression::COORDINATES;
-use crate::pipeline::mistakes::{both, each};
 use crate::pipeline::monitors::{ForcesSpec, HistorySpec, MonitorKind, MonitorSpec, NamedFormula, Norm};
 use crate::pipeline::output::Every;
+use crate::pipeline::problem::mistakes::{both, each};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::reference::{Reference, unit};
 use crate::pipeline::source::{Located, read_text};
@@ -34,9 +34,6 @@ pub struct MonitorPlan {
     /// From when on it records.
     pub from: Begin,
 }
-
-/// A point with its element and the coordinates in it, which are `None` outside of the mesh.
-pub type Placed = ([f64; 3], Option<(usize, [f64; 3])>);
 
 /// The quantities that a monitor records, resolved.
 pub enum MonitorJob {
@@ -209,26 +206,6 @@ pub fn resolve(
     }))
 }
 
-/// Resolves from when on monitors record, and forces have means, once all monitors have names.
-///
-/// # Errors
-/// Conditions that are no formulas in their names.
-pub fn begin(
-    specs: &[MonitorSpec],
-    monitors: &mut [MonitorPlan],
-    reader: &mut Reader<'_>,
-) -> Result<(), InputError> {
-    for (spec, monitor) in specs.iter().zip(monitors) {
-        monitor.from = reader.read(spec.from.as_ref())?;
-        if let (MonitorKind::Forces(ForcesSpec { from: Some(from), .. }), MonitorJob::Forces(job)) =
-            (&spec.kind, &mut monitor.kind)
-        {
-            job.from = Some(reader.read(Some(from))?);
-        }
-    }
-    Ok(())
-}
-
 /// Returns the formula of an integral; one that uses derivatives has no conserved variables as arguments.
 fn integrand(
     field: &NamedFormula,
@@ -352,15 +329,6 @@ pub fn named_boundaries(given: &[Located<String>], mesh: &Mesh) -> Result<Vec<St
         }
     };
     each(given.iter().map(one))
-}
-
-/// Checks that a point or vector has the dimension of the mesh.
-pub(super) fn coordinates(point: &Located<Vec<f64>>, mesh: &Mesh) -> Result<[f64; 3], InputError> {
-    if point.value.len() != mesh.dim {
-        let expected = format!("{0} numbers, as the mesh has {0} dimensions", mesh.dim);
-        return Err(InputError::range(&point.with(format!("{:?}", point.value)), expected));
-    }
-    Ok(std::array::from_fn(|d| point.value.get(d).copied().unwrap_or(0.0)))
 }
 
 fn probe_point(point: &Located<Vec<f64>>, mesh: &Mesh) -> Result<Placed, InputError> {

@@ -9,8 +9,8 @@ use dgsuite_physics::{Coefficients, Exact};
 
 use super::states::States;
 use crate::pipeline::Pipeline;
-use crate::pipeline::mistakes::each;
 use crate::pipeline::physics::{SourceSpec, SpongeSpec};
+use crate::pipeline::problem::mistakes::each;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::quantity::{Quantity, VectorQuantity};
 use crate::pipeline::source::Located;

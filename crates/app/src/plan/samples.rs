@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 
 use dgsuite_mesh::{Locator, Mesh};
 
-use super::monitors::{Placed, coordinates};
 use crate::pipeline::monitors::PlacesSpec;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Located, read_text};
 use crate::post::line;
 use crate::writer::csv::Columns;
+
+/// A point with its element and the coordinates in it, which are `None` outside of the mesh.
+pub type Placed = ([f64; 3], Option<(usize, [f64; 3])>);
 
 /// The points of a sample.
 pub struct Places {
@@ -131,6 +133,15 @@ fn points(table: &Columns, dim: usize) -> Result<Vec<[f64; 3]>, String> {
         return Err(format!("{dim} numbers in each row, which point {} lacks", row + 1));
     }
     Ok((0..rows).map(|i| std::array::from_fn(|d| columns.get(d).map_or(0.0, |column| column[i]))).collect())
+}
+
+/// Checks that a point or vector has the dimension of the mesh.
+pub(super) fn coordinates(point: &Located<Vec<f64>>, mesh: &Mesh) -> Result<[f64; 3], InputError> {
+    if point.value.len() != mesh.dim {
+        let expected = format!("{0} numbers, as the mesh has {0} dimensions", mesh.dim);
+        return Err(InputError::range(&point.with(format!("{:?}", point.value)), expected));
+    }
+    Ok(std::array::from_fn(|d| point.value.get(d).copied().unwrap_or(0.0)))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use dgsuite_physics::{Exact, Source};
 use super::variables::Variables;
 use super::vocabulary::Vocabulary;
 use crate::pipeline::expression::{COORDINATES, Constants};
-use crate::pipeline::mistakes::each;
+use crate::pipeline::problem::mistakes::each;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Located, Place};
 use crate::pipeline::state::{Formula as FormulaSpec, StateSpec};

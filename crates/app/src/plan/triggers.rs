@@ -4,27 +4,15 @@ use std::collections::BTreeSet;
 
 use dgsuite_physics::formula::Formula;
 
-use super::monitors::MonitorPlan;
+pub use super::begin::Begin;
+use super::monitors::{MonitorJob, MonitorPlan};
 use super::variables::Variables;
 use crate::pipeline::beginning::Beginning;
 use crate::pipeline::expression::Constants;
+use crate::pipeline::monitors::{ForcesSpec, MonitorKind, MonitorSpec};
 use crate::pipeline::output::Every;
 use crate::pipeline::problem::InputError;
 use crate::run::monitors::tables;
-
-/// When something begins, resolved.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Begin {
-    /// At a time.
-    At(f64),
-    /// With the trigger of this number.
-    Trigger(usize),
-}
-
-impl Begin {
-    /// From the start of the run.
-    pub const START: Self = Self::At(f64::NEG_INFINITY);
-}
 
 /// A condition, resolved.
 #[derive(Clone, Debug)]
@@ -111,4 +99,24 @@ impl<'a> Reader<'a> {
     pub fn finish(self) -> Conditions {
         self.conditions
     }
+}
+
+/// Resolves from when on monitors record, and forces have means, once all monitors have names.
+///
+/// # Errors
+/// Conditions that are no formulas in their names.
+pub fn of_monitors(
+    specs: &[MonitorSpec],
+    monitors: &mut [MonitorPlan],
+    reader: &mut Reader<'_>,
+) -> Result<(), InputError> {
+    for (spec, monitor) in specs.iter().zip(monitors) {
+        monitor.from = reader.read(spec.from.as_ref())?;
+        if let (MonitorKind::Forces(ForcesSpec { from: Some(from), .. }), MonitorJob::Forces(job)) =
+            (&spec.kind, &mut monitor.kind)
+        {
+            job.from = Some(reader.read(Some(from))?);
+        }
+    }
+    Ok(())
 }

@@ -5,7 +5,7 @@ use dgsuite_physics::formula::Formula;
 use serde_json::{Value, json};
 
 use super::fields::evaluate;
-use crate::plan::monitors::Placed;
+use crate::plan::samples::Placed;
 use crate::plan::samples::Places;
 use crate::post::points::at_places;
 use crate::systems::hyperbolic::Hyperbolic;

@@ -5,7 +5,7 @@ mod partial;
 
 use super::engine::{Ahead, Described, Elementwise, Engine, norms, perturbed};
 use super::error::SystemError;
-use super::hyperbolic::KernelChoice;
+use super::kernel_choice::KernelChoice;
 use super::measured;
 use batch::Batches;
 use dgsuite_basis::{Representation, Shape};

@@ -1,7 +1,7 @@
 //! A conservation law in one precision: the discretisation, a Runge–Kutta scheme and the state.
 
 use super::error::SystemError;
-use super::hyperbolic::KernelChoice;
+use super::kernel_choice::KernelChoice;
 use super::solves::{Driven, Histories, SolveStatistics};
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};

@@ -8,7 +8,7 @@ use super::formula;
 use super::functions::{Coefficient, ExactSolution};
 use crate::pipeline::elliptic::boundaries::{BoundarySpec, DataSpec, KindSpec};
 use crate::pipeline::expression::Constants;
-use crate::pipeline::mistakes::{both, each};
+use crate::pipeline::problem::mistakes::{both, each};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Place;
 use crate::plan::boundaries::{is_periodic, none_is_missing};

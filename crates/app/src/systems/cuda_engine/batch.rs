@@ -1,7 +1,7 @@
 //! Batches of steps in the device's stream, each with a copy of the state before it.
 
-use super::super::engine::Ahead;
 use super::{CudaEngine, EndOfStep};
+use crate::systems::engine::Ahead;
 use dgsuite_gpu::cuda::{DeviceBuffer, Event};
 use dgsuite_gpu::{GpuError, Vector as _};
 use dgsuite_ops::cuda::{Attempt, AttemptsCopy, BoundsCopy, ControlStart, StepChoice};

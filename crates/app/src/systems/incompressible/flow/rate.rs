@@ -11,11 +11,11 @@
 //! has the mean velocity U. The response depends on the leading coefficient `s = γ/Δt` alone; the penalties
 //! act on `u₀` alone.
 
-use super::super::components::Components;
-use super::super::machine::Machine;
 use super::mean::Mean;
 use super::{Flow, PROJECTIONS};
 use crate::systems::SystemError;
+use crate::systems::incompressible::components::Components;
+use crate::systems::incompressible::machine::Machine;
 use crate::systems::setup::{FlowRate, Splitting};
 use crate::systems::solves::Driven;
 use dgsuite_gpu::Vector;
@@ -61,12 +61,12 @@ impl<V: Vector<Scalar = f64>> Rate<V> {
 
 impl<M: Machine> Flow<M> {
     /// The mean velocity and the force of the last step, if the flow rate is prescribed.
-    pub(in super::super) fn driven(&self) -> Option<Driven> {
+    pub(in crate::systems::incompressible) fn driven(&self) -> Option<Driven> {
         self.rate.as_ref().map(|rate| Driven { mean: rate.mean(&self.u[0]), force: rate.force })
     }
 
     /// Sets the force with which the next step begins.
-    pub(in super::super) fn set_force(&mut self, force: f64) {
+    pub(in crate::systems::incompressible) fn set_force(&mut self, force: f64) {
         self.rate.iter_mut().for_each(|rate| rate.force = force);
     }
 

@@ -1,8 +1,8 @@
 //! The keys `space.shock` and `space.limiter`.
 
-use super::node::Value;
-use super::problem::InputError;
-use super::section::Section;
+use crate::pipeline::node::Value;
+use crate::pipeline::problem::InputError;
+use crate::pipeline::section::Section;
 use dgsuite_ops::{EntropyFilter, Limiting, Neighbourhood};
 
 /// Reads both keys; `None` if there is no limiter.

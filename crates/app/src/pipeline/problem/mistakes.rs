@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::problem::{InputError, Problem, cut};
-use super::source::{Place, Source, printable};
+use super::{InputError, Problem, cut};
+use crate::pipeline::source::{Place, Source, printable};
 
 /// The values of all results, or all of their mistakes.
 ///

@@ -8,14 +8,14 @@ use dgsuite_physics::formula::Formula;
 use dgsuite_physics::trace::{Recording, StateRecording};
 use dgsuite_physics::{Exact, Given, Real};
 
-use super::states::States;
-use super::variables::{At, AtStart};
-use crate::pipeline::mistakes::both;
+use crate::pipeline::problem::mistakes::both;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::quantity::{Quantity, VectorQuantity};
 use crate::pipeline::reference::unit;
 use crate::pipeline::source::{Located, Place};
 use crate::pipeline::state::{Condition, WallMotion};
+use crate::plan::states::States;
+use crate::plan::variables::{At, AtStart};
 use crate::systems::hyperbolic::BoundaryKind;
 
 /// The largest allowed velocity across the wall, relative to its largest speed: faces deviate from the
@@ -43,7 +43,7 @@ enum Vector {
 }
 
 /// The resolved numbers of a condition: those before the vector, the vector, and those after it.
-pub struct Numbers {
+pub(super) struct Numbers {
     dim: usize,
     /// Whether the data has a place before the vector, as the state of a gas has.
     gas: bool,
@@ -127,7 +127,7 @@ impl Vector {
 /// # Errors
 /// Formulas that do not parse, vectors that do not fit the mesh, numbers that are impossible for a gas at one
 /// of the `points`, for formulas of the state at the start.
-pub fn resolve(
+pub(super) fn resolve(
     condition: &Condition,
     states: &States<'_>,
     start: Option<&dyn Exact>,
@@ -292,7 +292,7 @@ impl Numbers {
     }
 
     /// Returns the boundary condition with these numbers.
-    pub fn kind(&self, condition: &Condition) -> BoundaryKind {
+    pub(super) fn kind(&self, condition: &Condition) -> BoundaryKind {
         let given = |term: &Option<Term>| term.as_ref().map(Term::given);
         let (first, last) = (given(&self.first), given(&self.last));
         let vector = self.vector.as_ref().and_then(Vector::given);
@@ -326,7 +326,7 @@ impl Numbers {
 
     /// Returns whether the given direction of an inflow points out of the domain on every face of the
     /// boundary `name`, at time 0.
-    pub fn leads_out(&self, mesh: &Mesh, name: &str) -> bool {
+    pub(super) fn leads_out(&self, mesh: &Mesh, name: &str) -> bool {
         let sides = sides_of(mesh, name);
         let points: Vec<[f64; 3]> = sides.iter().map(|&side| mesh.side_centroid(side)).collect();
         let mut values = vec![Vec::new(); self.len()];
@@ -343,7 +343,7 @@ impl Numbers {
 
     /// Returns the largest angle between the given normals of a curved wall and those of the faces of the
     /// boundary `name`, in radians, with its place. Checks the midpoint of each face at time 0.
-    pub fn largest_angle(&self, mesh: &Mesh, name: &str) -> (f64, [f64; 3]) {
+    pub(super) fn largest_angle(&self, mesh: &Mesh, name: &str) -> (f64, [f64; 3]) {
         let sides = sides_of(mesh, name);
         let points: Vec<[f64; 3]> = sides.iter().map(|&side| mesh.side_centroid(side)).collect();
         let mut values = vec![Vec::new(); self.len()];
@@ -362,7 +362,7 @@ impl Numbers {
 
     /// Warns if a wall moves across itself, which a fixed mesh cannot follow. Checks the midpoint of each
     /// face of the boundary `name` at the times 0 and 1.
-    pub fn leaves_its_place(&self, mesh: &Mesh, name: &str) -> Option<String> {
+    pub(super) fn leaves_its_place(&self, mesh: &Mesh, name: &str) -> Option<String> {
         if !self.has_known_vector() {
             return None;
         }

@@ -20,7 +20,7 @@ const ACCEPTED: f64 = 0.05;
 ///
 /// # Errors
 /// [`SystemError::NetInflow`] at `place`.
-pub(super) fn check(
+pub(in crate::plan) fn check(
     law: &Law,
     conditions: &BTreeMap<String, BoundaryKind>,
     mesh: &Mesh,

@@ -1,6 +1,6 @@
 //! The code of each mistake of a pipeline file.
 
-use super::problem::{InputError, Problem};
+use super::{InputError, Problem};
 use crate::code::Code;
 
 impl Problem {
