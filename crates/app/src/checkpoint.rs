@@ -8,7 +8,7 @@
 //! | `law` | name of the law, names of its parameters | their values |
 //! | `state` | basis, order | coefficients, `[element][field][basis function]` |
 //! | `tally` | | time integrals of the boundary fluxes, integrals at the start, integrals of the sizes there |
-//! | `averages` (optional) | | means over time so far |
+//! | `averages` (optional) | | means over time so far: times, then integrals and last values in the order of the elements of each shape |
 //! | `history` (optional) | lengths of the past fields of a multistep scheme, number of its past steps | sizes of these steps, coefficients of the fields |
 //! | `control` (optional) | | the next step of the error control, the last two errors, attempts rejected since |
 //! | `retry` (optional) | | the share of the step size after failed steps |
@@ -16,23 +16,28 @@
 //! To store more, push a [`Section`] to [`Checkpoint::sections`], add a row for it to `KNOWN`, and read it
 //! after a restart with [`Checkpoint::section`].
 
+mod coefficients;
+mod draft;
 mod error;
 mod first_format;
 pub mod section;
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read as _};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use dgsuite_timeint::TimePoint;
 use serde::{Deserialize, Serialize};
 
+pub use self::coefficients::Coefficients;
+pub use self::draft::{Draft, write_ranges};
 pub use self::error::{CheckpointError, CheckpointProblem, Damage};
+use self::section::Left;
 pub use self::section::Section;
 use crate::pipeline::space::MAX_ORDER;
-use crate::systems::Histories;
 use crate::systems::hyperbolic::State;
-use crate::writer::{WriterError, atomic};
+use crate::systems::{Histories, Ranges};
+use crate::writer::WriterError;
 
 /// The name of the small file that contains the name of the newest checkpoint.
 const LATEST: &str = "latest";
@@ -43,12 +48,17 @@ const KNOWN: [(&str, u16); 9] = [
     ("law", 1),
     ("state", 1),
     ("tally", 1),
-    ("averages", 1),
+    ("averages", 2),
     ("history", 1),
     ("control", 1),
     ("retry", 1),
     ("triggers", 1),
 ];
+
+/// The sections whose numbers may stay in the file.
+const STATE: &str = "state";
+const AVERAGES: &str = "averages";
+const HISTORY: &str = "history";
 
 /// The words of a mismatch of meshes.
 pub(crate) const MESH: &str = "a mesh with digest";
@@ -82,6 +92,8 @@ impl Checkpoint {
 struct Read {
     checkpoint: Checkpoint,
     mesh: String,
+    /// Where its coefficients are, if they were left in the file.
+    left: Option<Left>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -115,32 +127,10 @@ struct HistoryHeader {
 /// # Errors
 /// Errors of the file system; existing checkpoints are then untouched.
 pub fn write(directory: &Path, checkpoint: &Checkpoint, mesh: u64) -> Result<PathBuf, WriterError> {
-    fs::create_dir_all(directory).map_err(WriterError::io(directory))?;
-    let Checkpoint { now, state, averages, sections } = checkpoint;
-    let name = format!("step-{:08}.dgs", now.step);
-    let path = directory.join(&name);
-    let (version, mesh) = (env!("CARGO_PKG_VERSION").to_owned(), digest_text(mesh));
-    let run = RunHeader { version, mesh, step: now.step, solver_step: state.step };
-    let (parameters, values): (Vec<String>, Vec<f64>) = state.parameters.iter().cloned().unzip();
-    let law = LawHeader { name: state.law.clone(), parameters };
-    let space = StateHeader { basis: state.basis.clone(), order: state.order };
-    let mut own = vec![
-        Section::required("run", 1).about(&run).numbers(vec![now.t, now.low, state.time]),
-        Section::required("law", 1).about(&law).numbers(values),
-        Section::required("state", 1).about(&space).numbers(&state.fields),
-        Section::required("tally", 1).numbers(&state.tally),
-    ];
-    if !averages.is_empty() {
-        own.push(Section::optional("averages", 1).numbers(averages));
-    }
-    if let Some(Histories { steps, fields }) = &state.histories {
-        let about = HistoryHeader { steps: steps.len(), fields: fields.iter().map(Vec::len).collect() };
-        let numbers: Vec<f64> = steps.iter().chain(fields.iter().flatten()).copied().collect();
-        own.push(Section::optional("history", 1).about(&about).numbers(numbers));
-    }
-    atomic::write_with(&path, |out| section::write_all(out, own.iter().chain(sections)))?;
-    atomic::write(&directory.join(LATEST), format!("{name}\n").as_bytes())?;
-    Ok(path)
+    let numbers = &checkpoint.state.fields;
+    let draft = Draft::begin(directory, checkpoint, mesh, numbers.len())?;
+    let written = write_ranges(draft.file(), draft.at(), &Ranges::all(numbers.len()), numbers);
+    draft.finish(written.map_err(WriterError::io(directory))?)
 }
 
 /// Not every reader of JSON holds 64-bit integers exactly.
@@ -174,12 +164,9 @@ pub fn find(path: &Path) -> Result<PathBuf, CheckpointError> {
 /// A file that is missing, is not a checkpoint, is damaged, comes from a newer program, has another law or
 /// mesh, or contains numbers that no run can have.
 pub fn read(path: &Path, law: &str, mesh: u64) -> Result<Checkpoint, CheckpointError> {
-    let (checkpoint, found) = of_law(path, law)?;
-    let wanted = digest_text(mesh);
-    if found == wanted {
-        return Ok(checkpoint);
-    }
-    Err(CheckpointProblem::Mismatch { what: MESH, found, wanted }.of(path))
+    let (checkpoint, found) = of_law(path, law, &[])?;
+    same_mesh(&found, mesh).map_err(|problem| problem.of(path))?;
+    Ok(checkpoint)
 }
 
 /// Reads a checkpoint of a run with this law on any mesh, and returns whether this is the mesh with the
@@ -188,13 +175,41 @@ pub fn read(path: &Path, law: &str, mesh: u64) -> Result<Checkpoint, CheckpointE
 /// # Errors
 /// As [`read`], but for the mesh.
 pub fn read_on_any_mesh(path: &Path, law: &str, mesh: u64) -> Result<(Checkpoint, bool), CheckpointError> {
-    let (checkpoint, found) = of_law(path, law)?;
+    let (checkpoint, found) = of_law(path, law, &[])?;
     Ok((checkpoint, found == digest_text(mesh)))
 }
 
-/// Reads a checkpoint of a run with this law, and the digest of its mesh.
-fn of_law(path: &Path, law: &str) -> Result<(Checkpoint, String), CheckpointError> {
-    let found = open(path).and_then(|Read { checkpoint, mesh }| match &checkpoint.state {
+/// As [`read_on_any_mesh`], but the coefficients of the state and past states stay in the file, for
+/// [`Coefficients`], and without `averages` also the means but for their times. What stays is not checked. If
+/// `only` is true, another mesh is an error.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_outline(
+    path: &Path,
+    law: &str,
+    (mesh, only): (u64, bool),
+    averages: bool,
+) -> Result<(Checkpoint, bool), CheckpointError> {
+    let leave: &[&str] = if averages { &[STATE, HISTORY] } else { &[STATE, HISTORY, AVERAGES] };
+    let (mut checkpoint, found) = of_law(path, law, leave)?;
+    let same = same_mesh(&found, mesh);
+    let is_same = same.is_ok();
+    same.or_else(|problem| if only { Err(problem.of(path)) } else { Ok(()) })?;
+    // Files of the first format are read as a whole.
+    (checkpoint.state.fields, checkpoint.state.histories) = (Vec::new(), None);
+    Ok((checkpoint, is_same))
+}
+
+fn same_mesh(found: &str, mesh: u64) -> Result<(), CheckpointProblem> {
+    let (found, wanted) = (found.to_owned(), digest_text(mesh));
+    if found == wanted { Ok(()) } else { Err(CheckpointProblem::Mismatch { what: MESH, found, wanted }) }
+}
+
+/// Reads a checkpoint of a run with this law, and the digest of its mesh. The numbers of the sections in
+/// `leave` are left in the file.
+fn of_law(path: &Path, law: &str, leave: &[&str]) -> Result<(Checkpoint, String), CheckpointError> {
+    let found = open(path, leave).and_then(|Read { checkpoint, mesh, .. }| match &checkpoint.state {
         state if state.law != law => {
             let (found, wanted) = (state.law.clone(), law.to_owned());
             Err(CheckpointProblem::Mismatch { what: "the model", found, wanted })
@@ -204,7 +219,7 @@ fn of_law(path: &Path, law: &str) -> Result<(Checkpoint, String), CheckpointErro
     found.map_err(|problem| problem.of(path))
 }
 
-fn open(path: &Path) -> Result<Read, CheckpointProblem> {
+fn open(path: &Path, leave: &[&str]) -> Result<Read, CheckpointProblem> {
     // Checked before the file is opened: opening a pipe waits for a writer.
     let described = fs::metadata(path).map_err(CheckpointProblem::Unreadable)?;
     if !described.is_file() {
@@ -218,8 +233,18 @@ fn open(path: &Path) -> Result<Read, CheckpointProblem> {
         _ => CheckpointProblem::Unreadable(error),
     })?;
     if &magic == section::MAGIC {
-        let sections = section::read_all(&mut file, described.len() - magic.len() as u64, &KNOWN)?;
-        return from_sections(sections);
+        let sections = section::read_all(&mut file, described.len() - magic.len() as u64, &KNOWN, leave)?;
+        let averages = |section: &&Section<'_>| section.name() == AVERAGES && of_the_mesh(section);
+        let averages = sections.iter().find(averages).and_then(Section::left);
+        let mut read = from_sections(sections)?;
+        // All ranks must know the times of the means.
+        if let Some(left) = averages.filter(|left| left.numbers > 1) {
+            let mut times = [[0; 8]; 2];
+            file.seek(SeekFrom::Start(left.at)).map_err(CheckpointProblem::Unreadable)?;
+            file.read_exact(times.as_flattened_mut()).map_err(CheckpointProblem::Unreadable)?;
+            read.checkpoint.averages = times.map(f64::from_le_bytes).to_vec();
+        }
+        return Ok(read);
     }
     if &magic == first_format::MAGIC {
         let mut rest = Vec::new();
@@ -242,8 +267,10 @@ fn from_sections(mut sections: Vec<Section<'static>>) -> Result<Read, Checkpoint
     };
     let mut need = |name: &'static str| find(name).ok_or(Damage::Missing(name));
     let [run, law, state, tally] = [need("run")?, need("law")?, need("state")?, need("tally")?];
-    let averages = find("averages").map_or_else(Vec::new, Section::into_values);
-    let histories = find("history").map(|section| past(&section)).transpose()?;
+    let left = state.left();
+    let averages = find(AVERAGES).filter(of_the_mesh).map_or_else(Vec::new, Section::into_values);
+    let histories = find(HISTORY).filter(|section| section.left().is_none());
+    let histories = histories.map(|section| past(&section)).transpose()?;
     let header = |name: &str| Damage::Header(name.to_owned());
     let about: RunHeader = run.description().ok_or_else(|| header("run"))?;
     let &[t, low, time] = run.values() else { return Err(header("run").into()) };
@@ -264,7 +291,13 @@ fn from_sections(mut sections: Vec<Section<'static>>) -> Result<Read, Checkpoint
         histories,
     };
     let now = TimePoint { t, low, step: about.step };
-    Ok(Read { checkpoint: Checkpoint { now, state, averages, sections }, mesh: about.mesh })
+    Ok(Read { checkpoint: Checkpoint { now, state, averages, sections }, mesh: about.mesh, left })
+}
+
+/// Whether means are in the order of the mesh. In version 1 their order depended on the machine and on the
+/// number of ranks.
+fn of_the_mesh(averages: &Section<'_>) -> bool {
+    averages.version() > 1
 }
 
 /// Reads the past states of a multistep scheme.
@@ -304,11 +337,15 @@ fn bounded(checkpoint: &Checkpoint) -> Result<(), CheckpointProblem> {
         return refused("number of steps", found, &format!("at most {MAX_STEPS}"));
     }
     let past = state.histories.iter().flat_map(|h| h.steps.iter().chain(h.fields.iter().flatten()));
-    let numbers = state.fields.iter().chain(&state.tally).chain(averages).chain(past);
-    match numbers.into_iter().find(|x| !x.is_finite()) {
-        Some(x) => refused("a state with the number", x.to_string(), "finite"),
-        None => Ok(()),
-    }
+    finite(state.fields.iter().chain(&state.tally).chain(averages).chain(past))
+}
+
+/// Rejects numbers of a state that are not finite.
+fn finite<'a>(mut numbers: impl Iterator<Item = &'a f64>) -> Result<(), CheckpointProblem> {
+    let (what, expected) = ("a state with the number", "finite".to_owned());
+    numbers
+        .find(|x| !x.is_finite())
+        .map_or(Ok(()), |x| Err(CheckpointProblem::OutOfRange { what, found: x.to_string(), expected }))
 }
 
 /// Returns the checkpoints in a directory in which a run continues, in the order of removal: states beyond
@@ -348,7 +385,7 @@ pub fn prune(written: &mut Vec<PathBuf>, keep: usize) -> Result<(), WriterError>
 mod tests {
     use super::*;
 
-    fn checkpoint() -> Checkpoint {
+    pub(super) fn checkpoint() -> Checkpoint {
         let state = State {
             time: 0.1 + 0.2,
             step: 17,
@@ -415,7 +452,7 @@ mod tests {
         let Checkpoint { now, state, averages, .. } = read(&file, "euler", mesh).unwrap();
         assert_eq!((now.t, now.step, state.order, state.basis.as_str()), (0.05, 2, 1, "modal"));
         assert_eq!((state.fields.len(), state.tally.len(), state.parameters.len()), (2 * 4 * 4, 12, 0));
-        assert_eq!(averages.len(), 2 + 2 * (2 * 4));
+        assert!(averages.is_empty(), "their order is unknown");
         let dir = tempfile::tempdir().unwrap();
         let rest = &bytes[first_format::MAGIC.len()..];
         assert!(first_format::read(rest).is_ok());

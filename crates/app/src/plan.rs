@@ -45,6 +45,7 @@ use self::memory::Load;
 pub use self::monitors::{ForcesJob, Integrand, MonitorJob, MonitorPlan, integral_variables};
 pub use self::outline::Outline;
 pub use self::places::Places;
+use self::restart::Found;
 use self::states::States;
 pub use self::time::TimePlan;
 use self::time::{step_measure, time_plan};
@@ -61,7 +62,7 @@ use crate::pipeline::physics::{FlowRateSpec, Model, SourceSpec};
 use crate::pipeline::problem::mistakes::{both, each};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::reference::{Reference, unit};
-use crate::pipeline::source::Located;
+use crate::pipeline::source::{Located, Place};
 use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
 use crate::pipeline::{DeviceSpec, Document, Pipeline};
@@ -120,8 +121,10 @@ pub struct Plan {
     pub cores: String,
     /// The state at the start.
     pub initial: Arc<dyn Exact>,
-    /// The checkpoint that the run continues, with its file.
+    /// The checkpoint that the run continues, with its file, in which the coefficients of the state are left.
     pub restart: Option<(PathBuf, Checkpoint)>,
+    /// The place of this file's name in the pipeline file, unless the command line names it.
+    pub restart_place: Option<Place>,
     /// Whether the state of this checkpoint belongs to another mesh and is to be projected.
     pub projected: bool,
     /// The solution for `error` in the summary.
@@ -272,7 +275,8 @@ impl Plan {
         boundaries::balance::check(&law, &boundaries, &mesh, first)?;
         let exact = exact(&monitors, initial_spec, &initial);
         let mesh_digest = mesh.digest();
-        let (restart, projected) = restart::read(&pipeline, choices, &directory, &law, mesh_digest)?;
+        let Found { restart, projected, place: restart_place } =
+            restart::read(&pipeline, choices, &directory, &law, mesh_digest)?;
         let former = restart::former(restart.as_ref(), &directory, choices)?;
         let start = restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
         let time = time_plan(&pipeline, start)?;
@@ -331,6 +335,7 @@ impl Plan {
             cores: choices.cores.clone(),
             initial,
             restart,
+            restart_place,
             projected,
             exact,
             time,

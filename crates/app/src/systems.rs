@@ -14,6 +14,7 @@ pub mod incompressible;
 mod kernel_choice;
 mod measured;
 mod precision;
+mod ranges;
 mod ranked;
 mod sampled;
 pub mod setup;
@@ -22,5 +23,6 @@ mod state;
 pub(crate) mod two_point;
 
 pub use error::SystemError;
+pub use ranges::Ranges;
 pub(crate) use ranked::ROOT;
 pub use solves::{Driven, Histories, Iterations, LinearSystem, PhaseSeconds, SolveStatistics};

@@ -207,6 +207,15 @@ pub enum WriterError {
         /// The file.
         path: PathBuf,
     },
+    /// A rank does not see the file of rank 0 into which it is to write.
+    #[error(
+        "cannot write {}, which rank 0 has created: it is not there; let --output name a directory that all machines \
+         share", path.display()
+    )]
+    Unseen {
+        /// The file.
+        path: PathBuf,
+    },
     /// The operating system could not write the file.
     #[error("cannot write {}: {source}", path.display())]
     Io {

@@ -13,11 +13,14 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use dgsuite::checkpoint::{self, Checkpoint};
+use dgsuite::run::shared;
 use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup, State};
 use dgsuite_gpu::comm::{Communicator, on_each, threads};
 use dgsuite_gpu::shim::{Emulator, ShimError};
-use dgsuite_mesh::{SpaceFillingCurve, generate::MixedBox};
+use dgsuite_mesh::{Cutting, SpaceFillingCurve, generate::MixedBox};
 use dgsuite_physics::exact;
+use dgsuite_timeint::TimePoint;
 use serde_json::Value;
 use support::{Case, WAVE};
 
@@ -49,8 +52,14 @@ struct Shown {
     wall: Vec<f64>,
 }
 
-/// Takes four steps, from a saved state if there is one.
-fn march(mut setup: Setup, comm: Option<Arc<dyn Communicator>>, from: Option<&State>) -> (Shown, State) {
+/// Takes four steps, from a saved state if there is one. The last state is also written into a directory, if
+/// there is one.
+fn march(
+    mut setup: Setup,
+    comm: Option<Arc<dyn Communicator>>,
+    from: Option<&State>,
+    into: Option<&Path>,
+) -> (Shown, State) {
     if let Some(comm) = comm {
         setup.comm = comm;
     }
@@ -74,31 +83,76 @@ fn march(mut setup: Setup, comm: Option<Arc<dyn Communicator>>, from: Option<&St
     let surface = solver.surface("ymin").unwrap();
     let wall = surface.points.iter().map(|x| x[0]).chain(surface.values.concat()).collect();
     let state = solver.save();
+    if let Some(directory) = into {
+        let now = TimePoint { t: solver.time(), low: 0.0, step: 4 };
+        let saved = Checkpoint { now, state: solver.save_own(), averages: Vec::new(), sections: Vec::new() };
+        match solver.own_ranges() {
+            None => drop(checkpoint::write(directory, &saved, 7).unwrap()),
+            Some(ranges) => {
+                let comm = Arc::clone(&solver.setup().comm);
+                let path = shared::write(comm.as_ref(), directory, &saved, &ranges, 7).unwrap();
+                assert_eq!(path.is_some(), comm.rank() == 0);
+            }
+        }
+    }
     (Shown { state: state.fields.clone(), numbers, values, wall }, state)
+}
+
+/// The sections of a checkpoint, by name.
+fn sections(file: &Path) -> Vec<(String, Vec<u8>)> {
+    let bytes = std::fs::read(file).unwrap();
+    let (mut at, mut found) = (8, Vec::new());
+    while at < bytes.len() {
+        let content = u64::from_le_bytes(bytes[at + 4..at + 12].try_into().unwrap());
+        let name = String::from_utf8(bytes[at + 12..at + 12 + usize::from(bytes[at])].to_vec()).unwrap();
+        let end = at + 12 + name.len() + content as usize + 4;
+        found.push((name, bytes[at..end].to_vec()));
+        at = end;
+    }
+    found
+}
+
+/// Checks that two checkpoints have the same bytes, but for the time integrals of the boundary fluxes, which
+/// each rank sums over its own faces.
+fn same_checkpoint(one: &Path, other: &Path, of: &str) {
+    let [one, other] = [one, other].map(sections);
+    assert_eq!(one.len(), other.len(), "{of}");
+    for ((name, a), (other, b)) in one.iter().zip(&other) {
+        assert!(name == other && a.len() == b.len() && (a == b || name == "tally"), "{name} of {of}");
+    }
 }
 
 #[test]
 fn a_solver_on_several_ranks_shows_the_bits_of_one() {
     let (setup, _) = setup(2);
-    let (expected, saved) = march(setup.clone(), None, None);
-    let (continued, _) = march(setup.clone(), None, Some(&saved));
-    for ranks in [2, 3] {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = |name: &str| directory.path().join(name);
+    let file = |name: &str| folder(name).join("step-00000004.dgs");
+    let (expected, saved) = march(setup.clone(), None, None, Some(&folder("1")));
+    let (continued, _) = march(setup.clone(), None, Some(&saved), None);
+    let cuts: &[Cutting] =
+        if cfg!(feature = "metis") { &[Cutting::Curve, Cutting::Graph] } else { &[Cutting::Curve] };
+    for (ranks, &cutting) in [2, 3, 4].into_iter().flat_map(|ranks| cuts.iter().map(move |cut| (ranks, cut)))
+    {
+        let name = format!("{ranks} {cutting:?}");
+        let setup = Setup { cutting, ..setup.clone() };
         let on_rank = |comm| -> (Shown, State, Shown) {
             let comm: Arc<dyn Communicator> = Arc::new(comm);
-            let (shown, state) = march(setup.clone(), Some(Arc::clone(&comm)), None);
+            let (shown, state) = march(setup.clone(), Some(Arc::clone(&comm)), None, Some(&folder(&name)));
             // The state of one rank continues on several.
-            let (more, _) = march(setup.clone(), Some(comm), Some(&saved));
+            let (more, _) = march(setup.clone(), Some(comm), Some(&saved), None);
             (shown, state, more)
         };
         let mut all = on_each(threads(ranks), on_rank).into_iter();
         let (shown, state, more) = all.next().unwrap();
-        assert_eq!(shown, expected, "{ranks} ranks");
-        assert_eq!(more, continued, "continued on {ranks} ranks");
+        assert_eq!(shown, expected, "{name}");
+        assert_eq!(more, continued, "continued: {name}");
         for (other, ..) in all {
             assert_eq!(other.numbers, expected.numbers, "numbers on another rank");
         }
+        same_checkpoint(&file("1"), &file(&name), &name);
         // The state of several ranks continues on one.
-        assert_eq!(march(setup.clone(), None, Some(&state)).0, continued, "back from {ranks} ranks");
+        assert_eq!(march(setup.clone(), None, Some(&state), None).0, continued, "back from {name}");
     }
 }
 
@@ -290,6 +344,10 @@ fn mpiexec_leaves_the_tables_of_one_rank() {
         assert!(series.contains("file=\"fields/fields_000002.pvtu\""), "{series}");
         let pieces = std::fs::read_to_string(&list).unwrap().matches("<Piece ").count();
         assert_eq!(pieces, ranks);
+        for step in [6, 12] {
+            let file = |results: &str| case.path(results).join(format!("checkpoints/step-{step:08}.dgs"));
+            same_checkpoint(&file("one"), &file(&results), &format!("{ranks} ranks"));
+        }
         vtk_finds_the_same(&case.path("one").join("fields/fields_000002.vtu"), &list);
     }
     let drawn = case.dgsuite(&["picture", "ranks-3", "--output", "a.png"]);
@@ -301,10 +359,30 @@ fn mpiexec_leaves_the_tables_of_one_rank() {
     let Some(output) = on_ranks(&case, 2, &more) else { return };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     alone(&case, &["--restart", file, "--output", "three"]);
-    for key in ["residual", "integral", "probe", "forces"] {
-        assert_eq!(case.summary("two")[key], whole[key], "{key} after a restart on two ranks");
-        assert_eq!(case.summary("three")[key], whole[key], "{key} after a restart on one rank");
+    for results in ["two", "three"] {
+        for key in ["residual", "integral", "probe", "forces"] {
+            assert_eq!(case.summary(results)[key], whole[key], "{key} after a restart: {results}");
+        }
+        let last = |results: &str| case.path(results).join("checkpoints/step-00000012.dgs");
+        same_checkpoint(&last("one"), &last(results), results);
     }
+    // Results continue in their directory, on another number of ranks.
+    let more = ["--restart", "latest", "--output", "two", "--set", "threads=1", "--set", "time.steps=14"];
+    let Some(output) = on_ranks(&case, 3, &more) else { return };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(case.summary("two")["time"]["steps"], 14);
+    // Damage in the range of one rank.
+    let good = case.path(file);
+    let (mut bytes, parts) = (std::fs::read(&good).unwrap(), sections(&good));
+    let state = parts.iter().position(|(name, _)| name == "state").unwrap();
+    let before: usize = parts[..state].iter().map(|(_, section)| section.len()).sum();
+    bytes[8 + before + parts[state].1.len() / 2] ^= 1;
+    std::fs::write(case.path("bad.dgs"), bytes).unwrap();
+    let Some(output) = on_ranks(&case, 3, &["--restart", "bad.dgs", "--set", "threads=1"]) else { return };
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let sentence = "bad.dgs is damaged: the checksum of its section `state` is wrong";
+    assert!(!output.status.success() && text.matches(sentence).count() == 1, "{text}");
+    assert!(text.matches("error").count() == 1 && !case.path("out").exists(), "{text}");
 }
 
 /// Compares the fields of one rank with those of several, read by VTK.

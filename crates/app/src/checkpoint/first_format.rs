@@ -70,8 +70,9 @@ pub(super) fn read(rest: &[u8]) -> Result<Read, CheckpointProblem> {
     let now = TimePoint { t: next(), low: next(), step: header.run_step };
     let time = next();
     let tally = numbers.by_ref().take(header.tally).collect();
-    let fields = numbers.by_ref().take(header.coefficients).collect();
-    let averages = numbers.collect();
+    let fields = numbers.take(header.coefficients).collect();
+    // Means follow; their order depended on the machine.
+    let averages = Vec::new();
     let (order, law, basis) = (header.order, header.law, header.basis);
     let state = State {
         time,
@@ -84,5 +85,9 @@ pub(super) fn read(rest: &[u8]) -> Result<Read, CheckpointProblem> {
         fields,
         histories: None,
     };
-    Ok(Read { checkpoint: Checkpoint { now, state, averages, sections: Vec::new() }, mesh: header.mesh })
+    Ok(Read {
+        checkpoint: Checkpoint { now, state, averages, sections: Vec::new() },
+        mesh: header.mesh,
+        left: None,
+    })
 }

@@ -17,9 +17,9 @@
 //! order.
 
 use std::borrow::Cow;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use flate2::Crc;
+use crc32fast::Hasher;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -34,7 +34,7 @@ const LONGEST_NAME: usize = 64;
 /// Length of name, flag, version, length of content.
 const FIXED: usize = 12;
 /// Bytes that are read or written at once; a multiple of 8.
-const CHUNK: usize = 1 << 16;
+pub(super) const CHUNK: usize = 1 << 16;
 
 /// A part of a checkpoint: a description and numbers under a name.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +44,20 @@ pub struct Section<'a> {
     required: bool,
     about: Vec<u8>,
     numbers: Cow<'a, [f64]>,
+    left: Option<Left>,
+}
+
+/// Where the numbers of a section are that was read without them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Left {
+    /// Position in the file.
+    pub(super) at: u64,
+    /// How many there are.
+    pub(super) numbers: u64,
+    /// The checksum of the section up to the numbers.
+    pub(super) head: u32,
+    /// The checksum of the section, as the file has it.
+    pub(super) sum: u32,
 }
 
 impl<'a> Section<'a> {
@@ -59,7 +73,7 @@ impl<'a> Section<'a> {
             "the name of a section has 1 to {LONGEST_NAME} bytes"
         );
         let (name, about, numbers) = (Cow::Borrowed(name), b"{}".to_vec(), Cow::Borrowed(&[][..]));
-        Self { name, version, required: true, about, numbers }
+        Self { name, version, required: true, about, numbers, left: None }
     }
 
     /// A section that a program skips if it does not know it.
@@ -118,76 +132,67 @@ impl<'a> Section<'a> {
         serde_json::from_slice(&self.about).ok()
     }
 
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let mut out = Summed { out, crc: Crc::new() };
-        let content = 4 + self.about.len() as u64 + 8 * self.numbers.len() as u64;
-        out.write_all(&[self.name.len() as u8, u8::from(self.required)])?;
-        out.write_all(&self.version.to_le_bytes())?;
-        out.write_all(&content.to_le_bytes())?;
-        out.write_all(self.name.as_bytes())?;
-        out.write_all(&(self.about.len() as u32).to_le_bytes())?;
-        out.write_all(&self.about)?;
-        let mut bytes = Vec::with_capacity(CHUNK);
-        for numbers in self.numbers.chunks(CHUNK / 8) {
-            bytes.clear();
-            bytes.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
-            out.write_all(&bytes)?;
-        }
-        let sum = out.crc.sum();
-        out.out.write_all(&sum.to_le_bytes())
+    /// Where the numbers are, if they were left in the file.
+    pub(super) fn left(&self) -> Option<Left> {
+        self.left
+    }
+
+    /// The bytes before the numbers, if there are `numbers` of these.
+    pub(super) fn head(&self, numbers: usize) -> Vec<u8> {
+        let content = 4 + self.about.len() as u64 + 8 * numbers as u64;
+        let mut head = vec![self.name.len() as u8, u8::from(self.required)];
+        head.extend(self.version.to_le_bytes());
+        head.extend(content.to_le_bytes());
+        head.extend(self.name.as_bytes());
+        head.extend((self.about.len() as u32).to_le_bytes());
+        head.extend(&self.about);
+        head
+    }
+
+    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut crc = Hasher::new();
+        let head = self.head(self.numbers.len());
+        crc.update(&head);
+        out.write_all(&head)?;
+        write_numbers(out, &self.numbers, &mut crc)?;
+        out.write_all(&crc.finalize().to_le_bytes())
     }
 }
 
-/// A writer that computes the checksum of all bytes written.
-struct Summed<'a, W> {
-    out: &'a mut W,
-    crc: Crc,
+/// Writes numbers and adds them to a checksum.
+pub(super) fn write_numbers(out: &mut impl Write, numbers: &[f64], crc: &mut Hasher) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(CHUNK.min(8 * numbers.len()));
+    for numbers in numbers.chunks(CHUNK / 8) {
+        bytes.clear();
+        bytes.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
+        crc.update(&bytes);
+        out.write_all(&bytes)?;
+    }
+    Ok(())
 }
 
-impl<W: Write> Write for Summed<'_, W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let n = self.out.write(bytes)?;
-        self.crc.update(&bytes[..n]);
-        Ok(n)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
-/// Writes a file of these sections.
-///
-/// # Errors
-/// The errors of `out`.
-pub fn write_all<'a>(
-    out: &mut impl Write,
-    sections: impl IntoIterator<Item = &'a Section<'a>>,
-) -> io::Result<()> {
-    out.write_all(MAGIC)?;
-    let mut count = 0.0;
-    for section in sections {
-        section.write(out)?;
-        count += 1.0;
-    }
-    Section::required(END, END_VERSION).numbers(vec![count]).write(out)
+/// The last section of a file with `count` others.
+pub(super) fn end(count: usize) -> Section<'static> {
+    Section::required(END, END_VERSION).numbers(vec![count as f64])
 }
 
 /// Reads the sections that follow [`MAGIC`], `length` bytes in all. If `known` has no version of a section,
-/// or only an older one, a required section is an error and an optional one is skipped.
+/// or only an older one, a required section is an error and an optional one is skipped. The numbers of the
+/// sections named in `leave` stay in the file, and the checksums of these sections are not checked.
 ///
 /// # Errors
 /// Errors of the source; data that is truncated, altered, or newer than this program.
 pub(super) fn read_all(
-    source: &mut impl Read,
+    source: &mut (impl Read + Seek),
     length: u64,
     known: &[(&str, u16)],
+    leave: &[&str],
 ) -> Result<Vec<Section<'static>>, CheckpointProblem> {
-    let mut source = Source { source, left: length, crc: Crc::new() };
+    let mut source = Source { source, left: length, crc: Hasher::new() };
     let mut sections: Vec<Section<'static>> = Vec::new();
     let mut count = 0.0;
     loop {
-        let (section, newest) = read(&mut source, known)?;
+        let (section, newest) = read(&mut source, known, leave)?;
         if section.name == END {
             if source.left > 0 || section.values() != [count] {
                 return Err(Damage::End.into());
@@ -216,10 +221,11 @@ pub(super) fn read_all(
 
 /// Reads one section, given the newest known version of it. Numbers of a skipped section are not stored.
 fn read(
-    source: &mut Source<'_, impl Read>,
+    source: &mut Source<'_, impl Read + Seek>,
     known: &[(&str, u16)],
+    leave: &[&str],
 ) -> Result<(Section<'static>, Option<u16>), CheckpointProblem> {
-    source.crc = Crc::new();
+    source.crc = Hasher::new();
     let [length, flag, v0, v1, content @ ..] = source.array::<FIXED>()?;
     let name = source.bytes(u64::from(length))?;
     let shown = String::from_utf8_lossy(&name).escape_debug().to_string();
@@ -238,25 +244,41 @@ fn read(
     } else {
         known.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, newest)| *newest)
     };
-    let numbers = source.numbers(numbers, newest.is_some_and(|newest| version <= newest))?;
-    let sum = source.crc.sum();
-    if u32::from_le_bytes(source.array()?) != sum {
-        return Err(Damage::Section(shown).into());
-    }
-    // The checksum matches, so the bytes are as written.
+    let mut left = None;
+    let numbers = if leave.iter().any(|other| other.as_bytes() == name) {
+        let (at, head) = (source.skip(8 * numbers)?, source.crc.clone().finalize());
+        left = Some(Left { at, numbers, head, sum: u32::from_le_bytes(source.array()?) });
+        Vec::new()
+    } else {
+        let numbers = source.numbers(numbers, newest.is_some_and(|newest| version <= newest))?;
+        let sum = source.crc.clone().finalize();
+        if u32::from_le_bytes(source.array()?) != sum {
+            return Err(Damage::Section(shown).into());
+        }
+        numbers
+    };
+    // If the checksum matches, the bytes are as written.
     let name = String::from_utf8(name).ok().filter(|name| (1..=LONGEST_NAME).contains(&name.len()));
     let name = Cow::Owned(name.filter(|_| flag <= 1).ok_or_else(header)?);
-    Ok((Section { name, version, required: flag == 1, about, numbers: Cow::Owned(numbers) }, newest))
+    Ok((Section { name, version, required: flag == 1, about, numbers: Cow::Owned(numbers), left }, newest))
 }
 
 /// The rest of a file, and the checksum of the bytes read of a section.
 struct Source<'a, R> {
     source: &'a mut R,
     left: u64,
-    crc: Crc,
+    crc: Hasher,
 }
 
-impl<R: Read> Source<'_, R> {
+impl<R: Read + Seek> Source<'_, R> {
+    /// Passes bytes over and returns their position.
+    fn skip(&mut self, n: u64) -> Result<u64, CheckpointProblem> {
+        self.left = self.left.checked_sub(n).ok_or(Damage::End)?;
+        let at = self.source.stream_position().map_err(CheckpointProblem::Unreadable)?;
+        self.source.seek(SeekFrom::Start(at + n)).map_err(CheckpointProblem::Unreadable)?;
+        Ok(at)
+    }
+
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), CheckpointProblem> {
         self.left = self.left.checked_sub(bytes.len() as u64).ok_or(Damage::End)?;
         self.source.read_exact(bytes).map_err(CheckpointProblem::Unreadable)?;
@@ -308,12 +330,13 @@ mod tests {
 
     fn written(sections: &[Section<'_>]) -> Vec<u8> {
         let mut out = Vec::new();
-        write_all(&mut out, sections).unwrap();
-        out.split_off(MAGIC.len())
+        sections.iter().for_each(|section| section.write(&mut out).unwrap());
+        end(sections.len()).write(&mut out).unwrap();
+        out
     }
 
     fn back(bytes: &[u8]) -> Result<Vec<Section<'static>>, CheckpointProblem> {
-        read_all(&mut &*bytes, bytes.len() as u64, &KNOWN)
+        read_all(&mut io::Cursor::new(bytes), bytes.len() as u64, &KNOWN, &[])
     }
 
     #[test]

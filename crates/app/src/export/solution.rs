@@ -16,6 +16,7 @@ use crate::plan::fields::{Elements, resolve};
 use crate::plan::{Choices, Outline, Plan};
 use crate::run::elliptic::outputs;
 use crate::run::fields::compute;
+use crate::run::shared;
 use crate::systems::elliptic::{self, LAW, located};
 use crate::systems::hyperbolic::Hyperbolic;
 use crate::writer::CellBlock;
@@ -70,7 +71,7 @@ pub(crate) fn flow(document: &Document, choices: &Choices, file: &Path) -> Resul
     let mut solver = Hyperbolic::new(plan.setup.clone(), plan.initial.as_ref(), 0.0).map_err(setup)?;
     let saved = plan.restart.as_ref().map(|(_, saved)| saved);
     let saved = saved.ok_or_else(|| ExportError::NoState { path: file.to_owned() })?.clone();
-    solver.restore(&saved.state).map_err(setup)?;
+    shared::restore(&mut solver, &plan, true).map_err(refused)?;
     Ok((saved, Box::new(FlowState(plan, solver))))
 }
 

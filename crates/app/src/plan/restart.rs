@@ -11,10 +11,22 @@ use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Place;
 use crate::pipeline::state::InitialSpec;
 use crate::run::directory::{Former, PREVIOUS};
+use crate::systems::ROOT;
 use crate::systems::hyperbolic::Law;
 
-/// Reads the checkpoint that the command line or the file names, if any, and returns whether its state is to
-/// be projected from another mesh. Of such a checkpoint only the state and its time are left.
+/// The checkpoint that a run starts from.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Its file and its outline.
+    pub(super) restart: Option<(PathBuf, Checkpoint)>,
+    /// Whether its state is to be projected from another mesh.
+    pub(super) projected: bool,
+    /// The place in the pipeline file, if that names it.
+    pub(super) place: Option<Place>,
+}
+
+/// Reads the outline of the checkpoint that the command line or the file names, if any; the coefficients of
+/// its state stay in the file. Of one whose state is to be projected only the state and its time are left.
 ///
 /// # Errors
 /// A checkpoint that cannot be used.
@@ -24,7 +36,7 @@ pub(super) fn read(
     directory: &Path,
     law: &Law,
     mesh: u64,
-) -> Result<(Option<(PathBuf, Checkpoint)>, bool), InputError> {
+) -> Result<Found, InputError> {
     let latest = directory.join("checkpoints").join("latest");
     let chosen = match &choices.restart {
         Some(word) if word == Path::new("latest") => Some(latest),
@@ -35,7 +47,7 @@ pub(super) fn read(
     let (path, place): (PathBuf, Option<&Place>) = match (chosen, &pipeline.initial) {
         (Some(path), _) => (path, None),
         (None, InitialSpec::Restart(file)) => (pipeline.resolve(&file.value), Some(&file.place)),
-        (None, _) => return Ok((None, false)),
+        (None, _) => return Ok(Found::default()),
     };
     let refused = |error| {
         let problem = Problem::Restart { error };
@@ -45,18 +57,22 @@ pub(super) fn read(
         }
     };
     let file = checkpoint::find(&path).map_err(refused)?;
+    // Rank 0 has the means of all elements.
+    let averages = choices.comm.as_ref().is_none_or(|comm| comm.rank() == ROOT);
+    let of_mesh = (mesh, !choices.project);
+    let (mut saved, same) =
+        checkpoint::read_outline(&file, law.name(), of_mesh, averages).map_err(refused)?;
+    let place = place.cloned();
     if !choices.project {
-        let state = checkpoint::read(&file, law.name(), mesh).map_err(refused)?;
-        return Ok((Some((file, state)), false));
+        return Ok(Found { restart: Some((file, saved)), projected: false, place });
     }
-    let (mut saved, same) = checkpoint::read_on_any_mesh(&file, law.name(), mesh).map_err(refused)?;
     // Means, errors of steps and past states belong to the run before.
-    (saved.averages, saved.sections, saved.state.histories) = (Vec::new(), Vec::new(), None);
+    (saved.averages, saved.sections) = (Vec::new(), Vec::new());
     if let Some(t) = choices.start_time {
         saved.now = TimePoint { t, low: 0.0, step: 0 };
         (saved.state.time, saved.state.step) = (t, 0);
     }
-    Ok((Some((file, saved)), !same))
+    Ok(Found { restart: Some((file, saved)), projected: !same, place })
 }
 
 /// Warns if a checkpoint of the same law has other parameters: its unknowns then mean another pressure or

@@ -15,6 +15,9 @@ pub use self::former::{Former, PREVIOUS};
 use crate::pipeline::node::Node;
 use crate::writer::{WriterError, atomic};
 
+/// The directory of the checkpoints among the results.
+pub const CHECKPOINTS: &str = "checkpoints";
+
 /// The directory of a run's results. No other run writes there while this value lives.
 #[derive(Clone, Debug)]
 pub struct Directory {
@@ -100,7 +103,7 @@ impl Directory {
 
     /// Directory of the checkpoints.
     pub fn checkpoints(&self) -> PathBuf {
-        self.root.join("checkpoints")
+        self.root.join(CHECKPOINTS)
     }
 
     /// Path of the table of a monitor.

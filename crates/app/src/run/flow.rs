@@ -18,7 +18,7 @@ use super::log::Log;
 use super::march::{self, March};
 use super::monitors::LastValues;
 use super::outputs::Outputs;
-use super::{Ending, Run, RunError, Status, projection};
+use super::{Ending, Run, RunError, Status, projection, shared};
 use crate::code::Code;
 use crate::pipeline::Document;
 use crate::pipeline::problem::{InputError, Problem};
@@ -69,9 +69,8 @@ impl FlowRun {
             restart => {
                 let new = || Hyperbolic::new(plan.setup.clone(), plan.initial.as_ref(), 0.0);
                 let mut solver = new().map_err(refused)?;
-                if let Some((_, saved)) = restart {
-                    solver.restore(&saved.state).map_err(refused)?;
-                }
+                // Past states belong to the run before.
+                shared::restore(&mut solver, &plan, !choices.project)?;
                 let projection = match restart {
                     Some((file, saved)) => projection::to_order(&solver, file, saved),
                     None => None,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use dgsuite_timeint::{Memory, TimePoint};
 
 use super::averages::Averages;
-use super::directory::{Directory, Former};
+use super::directory::{CHECKPOINTS, Directory, Former};
 use super::error::RunError;
 use super::fields;
 use super::march::{adaptive, retry};
@@ -15,6 +15,7 @@ use super::monitors::{self, LastValues, Monitor};
 use super::not_finite::NotFinite;
 use super::pieces::Pieces;
 use super::schedule::{self, Schedule};
+use super::shared;
 use super::surfaces;
 use super::triggers::{self, Triggers};
 use crate::checkpoint::{self, Checkpoint};
@@ -149,7 +150,9 @@ impl<'a> Outputs<'a> {
             }),
             checkpoints: plan.checkpoint.map(|c| Schedule::new(c.every, now)),
             written: match plan.outline.former {
-                Former::Continue => checkpoint::present(&directory.checkpoints(), now.step)?,
+                Former::Continue if comm.rank() == ROOT => {
+                    checkpoint::present(&directory.checkpoints(), now.step)?
+                }
                 _ => Vec::new(),
             },
             newest_fields: None,
@@ -342,8 +345,18 @@ impl<'a> Outputs<'a> {
         let averages = self.averages.as_ref().map_or_else(Vec::new, Averages::save);
         let sections = self.control.iter().map(adaptive::section).chain(retry::section(self.shrink));
         let sections = sections.chain(self.triggers.section()).collect();
-        let saved = Checkpoint { now, state: solver.save(), averages, sections };
-        let path = checkpoint::write(&self.directory.checkpoints(), &saved, self.plan.outline.mesh_digest)?;
+        let state = solver.save_own();
+        let saved = Checkpoint { now, state, averages, sections };
+        let mesh = self.plan.outline.mesh_digest;
+        let path = match solver.own_ranges() {
+            None => Some(checkpoint::write(&self.directory.checkpoints(), &saved, mesh)?),
+            Some(ranges) => {
+                // All ranks write into the directory of rank 0.
+                let directory = self.plan.outline.directory.join(CHECKPOINTS);
+                shared::write(self.plan.setup.comm.as_ref(), &directory, &saved, &ranges, mesh)?
+            }
+        };
+        let Some(path) = path else { return Ok(()) };
         self.written.push(path);
         if let Some(spec) = self.plan.checkpoint {
             checkpoint::prune(&mut self.written, spec.keep)?;

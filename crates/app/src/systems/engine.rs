@@ -2,6 +2,7 @@
 
 use super::error::SystemError;
 use super::kernel_choice::KernelChoice;
+use super::ranges::Ranges;
 use super::solves::{Driven, Histories, SolveStatistics};
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
@@ -78,6 +79,14 @@ pub(crate) trait Engine: Send {
         self.set_canonical(values)
     }
     fn set_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()>;
+    fn set_own_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()> {
+        self.set_canonical_of(from, order, values)
+    }
+    /// The ranges of this rank's elements in a state in canonical order of this basis and order; `None` on
+    /// one rank.
+    fn own_ranges(&self, _from: Representation, _order: usize) -> Option<Ranges> {
+        None
+    }
     fn variables(&self) -> Vec<&'static str>;
     fn primitives(&self) -> Vec<&'static str>;
     fn rhs_evaluations(&self) -> u64;

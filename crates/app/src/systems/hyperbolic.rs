@@ -26,6 +26,7 @@ mod damping;
 mod failure;
 mod limited;
 mod of_incompressible;
+mod saved;
 mod slowest;
 mod step_limits;
 
@@ -38,12 +39,11 @@ use super::dispatch;
 use super::engine::Engine;
 pub use super::error::SystemError;
 pub use super::kernel_choice::KernelChoice;
-use super::ranked::Ranked;
+use super::ranked::{Ranked, in_order};
 pub use super::sampled::SampledSet;
 pub use super::setup::{BoundaryKind, Law, Precision, ReactionTerm, Riemann, Setup, SourceTerm};
 pub use super::solves::{Histories, SolveStatistics};
 pub use super::state::State;
-use super::state::{basis_name, basis_of};
 pub use super::two_point::SplitFlux;
 use crate::post::Surface;
 pub use dgsuite_basis::correction::Parameter;
@@ -481,13 +481,15 @@ impl Hyperbolic {
         self.primitive(samples.into_iter().filter(|s| !s.elements.is_empty()).collect())
     }
 
-    /// Returns conserved variables on the lattice of order `order`: polynomials of the space are determined
-    /// by their values there, if the order is not below that of the space.
+    /// Returns conserved variables on the lattice of order `order`, in the order of the elements of each
+    /// shape: polynomials of the space are determined by their values there, if the order is not below that
+    /// of the space.
     pub(crate) fn conserved(&self, order: usize, gradients: bool) -> Vec<Sample> {
-        match gradients {
+        let samples = match gradients {
             true => self.engine.sample_with_gradients(self.time, order),
             false => self.engine.sample(order),
-        }
+        };
+        samples.into_iter().map(in_order).collect()
     }
 
     /// Converts samples of conserved variables, and of their gradients if they have them.
@@ -547,70 +549,6 @@ impl Hyperbolic {
             w
         };
         self.engine.states_at(places).into_iter().map(|u| u.map(primitive)).collect()
-    }
-
-    /// Returns the state, which can be restored later in this or another precision and with any number of
-    /// threads.
-    #[must_use]
-    pub fn save(&self) -> State {
-        let n = self.n_fields();
-        let mut tally = self.engine.boundary_integrals();
-        tally.resize(n, 0.0);
-        tally.extend(&self.start);
-        tally.extend(&self.start_size);
-        State {
-            time: self.time,
-            step: self.steps,
-            order: self.setup.order,
-            law: self.setup.law.name().to_owned(),
-            parameters: self.setup.law.parameters(),
-            basis: basis_name(self.engine.discretization().representation()),
-            fields: self.engine.to_canonical(),
-            tally,
-            histories: self.engine.histories(),
-        }
-    }
-
-    /// Continues from a saved state. A multistep scheme continues with the saved past states if they are
-    /// those of the same scheme, order and basis; otherwise it starts again from the state alone.
-    ///
-    /// # Errors
-    /// [`SystemError::OtherLaw`]; [`SystemError::OtherBasis`] if its basis is unknown;
-    /// [`SystemError::Coefficients`] if it belongs to another space or mesh. A state of another basis or
-    /// order is projected.
-    pub fn restore(&mut self, state: &State) -> Result<(), SystemError> {
-        let n = self.n_fields();
-        let (law, wanted) = (self.setup.law.name(), 3 * n);
-        if state.law != law || state.tally.len() != wanted {
-            let (found, sums) = (state.law.clone(), state.tally.len());
-            return Err(SystemError::OtherLaw { found, sums, law, wanted });
-        }
-        let own = self.engine.discretization().representation();
-        let same = basis_name(own) == state.basis && state.order == self.setup.order;
-        let restored = if same {
-            self.engine.set_canonical(&state.fields)
-        } else {
-            // Another basis of the same space, as on a GPU, or another order.
-            let unknown = || SystemError::OtherBasis { found: state.basis.clone(), wanted: basis_name(own) };
-            let from = basis_of(&state.basis).ok_or_else(unknown)?;
-            self.engine.set_canonical_of(from, state.order, &state.fields)
-        };
-        restored.ok_or_else(|| SystemError::Coefficients {
-            found: state.fields.len(),
-            order: state.order,
-            basis: state.basis.clone(),
-            wanted: same.then(|| self.engine.discretization().dofs()),
-        })?;
-        if let Some(histories) = state.histories.as_ref().filter(|_| same) {
-            // A multistep scheme whose past states do not fit starts again with order 1.
-            let _ = self.engine.set_histories(histories);
-        }
-        self.engine.set_boundary_integrals(&state.tally[..n]);
-        self.start = state.tally[n..2 * n].to_vec();
-        self.start_size = state.tally[2 * n..].to_vec();
-        self.time = state.time;
-        self.steps = state.step;
-        Ok(())
     }
 
     /// Adds the time and step of this run to an error of the operators.

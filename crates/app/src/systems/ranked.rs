@@ -7,10 +7,12 @@
 mod gathered;
 mod words;
 
+pub(super) use self::gathered::in_order;
 use self::gathered::{merge_faces, merge_samples, write_faces, write_samples};
 use self::words::{Reader, Words};
 use super::engine::{Ahead, Described, Elementwise, Engine};
 use super::error::SystemError;
+use super::ranges::Ranges;
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::ExactSum;
 use dgsuite_mesh::Mesh;
@@ -88,6 +90,13 @@ impl Ranked {
         let mut all = vec![f32::NAN; self.whole.n_elements()];
         self.ranks.elements().iter().zip(own).for_each(|(&e, &value)| all[e as usize] = value);
         all
+    }
+
+    /// The offsets in a state of this basis and order.
+    fn offsets_of(&self, from: Representation, order: usize) -> Vec<usize> {
+        let described = self.inner.discretization();
+        let size = |shape| described.basis_size_in(from, order, shape);
+        offsets(&self.whole, self.inner.variables().len(), size)
     }
 
     fn sampled(&self, samples: &[Sample]) -> Vec<Sample> {
@@ -290,10 +299,18 @@ impl Engine for Ranked {
     }
 
     fn set_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()> {
-        let described = self.inner.discretization();
-        let size = |shape| described.basis_size_in(from, order, shape);
-        let own = self.own_part(values, &offsets(&self.whole, self.inner.variables().len(), size))?;
+        let own = self.own_part(values, &self.offsets_of(from, order))?;
         self.inner.set_canonical_of(from, order, &own)
+    }
+
+    fn set_own_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()> {
+        self.inner.set_canonical_of(from, order, values)
+    }
+
+    fn own_ranges(&self, from: Representation, order: usize) -> Option<Ranges> {
+        let offsets = self.offsets_of(from, order);
+        let of = |&e: &u32| offsets[e as usize]..offsets[e as usize + 1];
+        Some(Ranges::new(self.ranks.elements().iter().map(of), offsets.last().copied().unwrap_or(0)))
     }
 
     fn variables(&self) -> Vec<&'static str> {

@@ -31,15 +31,50 @@ pub fn write_with(
 }
 
 fn fill_and_rename(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
-    // In the same directory, because renaming works only within a file system. Removed if anything fails.
-    let temporary = beside(path)?;
-    let mut file = BufWriter::new(temporary.as_file().try_clone()?);
+    let draft = Draft::new(path)?;
+    let mut file = BufWriter::new(draft.file().try_clone()?);
     fill(&mut file)?;
-    // The data must be on the disk before the name: otherwise a crash may leave an empty file.
-    file.into_inner()?.sync_all()?;
-    temporary.persist(path)?;
-    sync_names(path);
-    Ok(())
+    file.into_inner()?;
+    draft.commit(path)
+}
+
+/// A file under a temporary name, which is removed unless the file is given its own.
+#[derive(Debug)]
+pub struct Draft(NamedTempFile);
+
+impl Draft {
+    /// Creates the file that is to become `path`.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn new(path: &Path) -> io::Result<Self> {
+        // In the same directory, because renaming works only within a file system.
+        beside(path).map(Self)
+    }
+
+    /// The open file.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        self.0.as_file()
+    }
+
+    /// The temporary name.
+    #[must_use]
+    pub fn temporary(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Gives the file its name, in place of an older file.
+    ///
+    /// # Errors
+    /// Those of the system; an older file is then untouched.
+    pub fn commit(self, path: &Path) -> io::Result<()> {
+        // The data must be on the disk before the name: otherwise a crash may leave an empty file.
+        self.0.as_file().sync_all()?;
+        self.0.persist(path)?;
+        sync_names(path);
+        Ok(())
+    }
 }
 
 /// Replaces `path` in one step by the file that `make` writes, at a temporary path in the same directory.

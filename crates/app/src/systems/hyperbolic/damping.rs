@@ -1,5 +1,6 @@
 //! Damping of oscillations on the way to a steady state.
 
+use super::super::state::basis_name;
 use super::{Hyperbolic, SystemError};
 
 impl Hyperbolic {
@@ -35,7 +36,7 @@ impl Hyperbolic {
         self.engine.set_own_canonical(&state).ok_or_else(|| SystemError::Coefficients {
             found: state.len(),
             order: self.setup.order,
-            basis: super::basis_name(self.engine.discretization().representation()),
+            basis: basis_name(self.engine.discretization().representation()),
             wanted: Some(self.engine.discretization().dofs()),
         })
     }

@@ -41,6 +41,12 @@ pub(super) fn merge_samples(messages: &[Vec<u8>]) -> Vec<Sample> {
     shapes.into_iter().map(of_shape).collect()
 }
 
+/// A sample in the order of its elements. Those of an engine are in the order in which elements fill its
+/// blocks, which depends on the machine.
+pub(crate) fn in_order(sample: Sample) -> Sample {
+    if sample.elements.is_sorted() { sample } else { merge(&[&sample]) }
+}
+
 /// Merges samples of one shape in the order of their elements.
 fn merge(samples: &[&Sample]) -> Sample {
     let mut order: Vec<(usize, usize, usize)> = Vec::new();
