@@ -95,8 +95,12 @@ impl Team {
         match result {
             Ok(code) => {
                 let mut bytes = vec![code];
-                comm.broadcast(ROOT, &mut bytes)?;
-                Ok(bytes.first().copied().unwrap_or(code))
+                match comm.broadcast(ROOT, &mut bytes) {
+                    Ok(()) => Ok(bytes.first().copied().unwrap_or(code)),
+                    // This rank has told its failure.
+                    Err(_) if code != 0 && self.prints() => Ok(code),
+                    Err(error) => Err(error.into()),
+                }
             }
             Err(error) if error.is::<InputError>() || is_elsewhere(&error) => Err(error),
             Err(error) => {

@@ -11,6 +11,9 @@ use crate::run::outputs::Outputs;
 use crate::systems::SystemError;
 use crate::systems::hyperbolic::{Coldest, Hyperbolic, Origin, StepMeasure, Trail};
 
+const NO_CHECKPOINT: &str =
+    "hint: `output.checkpoint: { every: T }` writes checkpoints from which a run can be restarted";
+
 /// Prints what stopped a run, writes the state for inspection, and names the last good checkpoint.
 pub(super) fn explain(
     error: &RunError,
@@ -24,6 +27,17 @@ pub(super) fn explain(
         return;
     }
     log.warn(&format!("error[{}]: {error}", Code::from(error)));
+    if Code::from(error) == Code::Ranks {
+        // The state is fine, but its other parts are lost.
+        log.warn(&match outputs.latest_checkpoint() {
+            Some(path) => format!(
+                "hint: continue with --restart latest on any number of ranks; the last checkpoint is {}",
+                path.display()
+            ),
+            None => NO_CHECKPOINT.to_owned(),
+        });
+        return;
+    }
     let unsolved = match error {
         RunError::System(SystemError::Solve { system, cause }) => Some((*system, cause)),
         _ => None,
@@ -61,9 +75,7 @@ pub(super) fn explain(
     }
     match outputs.latest_checkpoint() {
         Some(path) => log.warn(&format!("the last good checkpoint is {}", path.display())),
-        None => log.warn(
-            "hint: `output.checkpoint: { every: T }` writes checkpoints from which a run can be restarted",
-        ),
+        None => log.warn(NO_CHECKPOINT),
     }
     if of_formula.is_some() {
         log.warn("hint: the formula must be finite during the whole run");

@@ -112,17 +112,25 @@ impl Api {
         let mut length = 0;
         // SAFETY: the text has the length that the standard prescribes.
         let found = unsafe { (self.error_string)(code, text.as_mut_ptr(), &mut length) };
-        if found == SUCCESS { string(&text, length) } else { format!("error code {code}") }
+        if found == SUCCESS { ends_of(&lines(&text, length)) } else { format!("error code {code}") }
     }
 }
 
-/// The first line of a text of the library.
-fn string(text: &[c_char], length: c_int) -> String {
+/// The first line of a description and its last one, which has the cause if the first one announces a stack.
+fn ends_of(lines: &[String]) -> String {
+    match lines {
+        [first, .., last] => format!("{first} {last}"),
+        _ => lines.concat(),
+    }
+}
+
+/// The lines of a text of the library that are not empty.
+fn lines(text: &[c_char], length: c_int) -> Vec<String> {
     let length = usize::try_from(length).map_or(0, |length| length.min(text.len()));
     let bytes: Vec<u8> = text[..length].iter().map(|&c| c as u8).collect();
-    let text = String::from_utf8_lossy(&bytes);
-    let words: Vec<&str> = text.lines().next().unwrap_or("").split(['\0', ' ', '\t']).collect();
-    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    let text = String::from_utf8_lossy(&bytes).replace('\0', " ");
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.lines().map(words).filter(|line| !line.is_empty()).collect()
 }
 
 /// The MPI library that this process uses: its file (or name) and its description of itself.
@@ -185,6 +193,24 @@ fn accept(library: Library, path: &Path) -> Result<Api, String> {
     let mut length = 0;
     // SAFETY: the text has the length that the standard prescribes; no initialisation is needed.
     let code = unsafe { (api.library_version)(text.as_mut_ptr(), &mut length) };
-    api.version = if code == SUCCESS { string(&text, length) } else { "MPI".to_owned() };
+    let version = lines(&text, length).into_iter().next().filter(|_| code == SUCCESS);
+    api.version = version.unwrap_or_else(|| "MPI".to_owned());
     Ok(api)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_at_the_end_of_a_description_is_told() {
+        let of = |text: &str| {
+            let text: Vec<c_char> = text.bytes().map(|byte| byte as c_char).collect();
+            ends_of(&lines(&text, text.len() as c_int))
+        };
+        let stack = "Internal MPI error!, error stack:\nMPIDI_IPC_rndv_cb(176).:\ncopy_iovs(224)...:  failed (errno 3)\n\0";
+        assert_eq!(of(stack), "Internal MPI error!, error stack: copy_iovs(224)...: failed (errno 3)");
+        assert_eq!(of("Invalid  rank"), "Invalid rank");
+        assert_eq!(of(""), "");
+    }
 }
