@@ -1,7 +1,7 @@
 //! Damping of oscillations on the way to a steady state.
 
-use super::super::state::basis_name;
 use super::{Hyperbolic, SystemError};
+use crate::systems::state::basis_name;
 
 impl Hyperbolic {
     /// Draws the state towards its mean over past steps, and the mean towards the state (selective frequency

@@ -1,8 +1,8 @@
 //! States that are saved and restored: those of the whole mesh, or of the elements of one rank.
 
-use super::super::ranges::Ranges;
-use super::super::state::{basis_name, basis_of};
 use super::{Hyperbolic, State, SystemError};
+use crate::systems::ranges::Ranges;
+use crate::systems::state::{basis_name, basis_of};
 
 impl Hyperbolic {
     /// Returns the state, which can be restored later in this or another precision and with any number of
