@@ -242,6 +242,24 @@ FAULTS = {
         "cuts.sort_unstable_by_key(|&(part, _, cut)| (part, cut.own));",
         "dgsuite-ops", ["--test", "laws", "ranks::inviscid"],
     ),
+    "a step sends by an exchange that has failed": (
+        "crates/ops/src/rhs/halo.rs",
+        "self.failed = self.ranks.kept(finished).is_none();\n        if self.failed {",
+        "if self.ranks.kept(finished).is_none() {",
+        "dgsuite-ops", ["--test", "laws", "ranks::a_lost"],
+    ),
+    "elements at cut faces of a device do not wait for the messages": (
+        "crates/ops/src/cuda/parts/branches.rs",
+        "if let Some(event) = self.after {",
+        "if let Some(event) = self.after.filter(|_| false) {",
+        "dgsuite", ["--test", "ranks", "two_processes_on"],
+    ),
+    "a device packs messages before their traces are there": (
+        "crates/ops/src/cuda/run/halo.rs",
+        "stream.wait(&self.begun)?;",
+        "",
+        "dgsuite", ["--test", "ranks", "two_processes_on"],
+    ),
     "published fluxes of cut faces do not arrive": (
         "crates/ops/src/rhs/published.rs",
         "halo.finish(&mut published.exterior);",

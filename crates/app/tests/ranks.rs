@@ -17,7 +17,7 @@ use dgsuite::checkpoint::{self, Checkpoint};
 use dgsuite::run::shared;
 use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup, State};
 use dgsuite_gpu::comm::{Communicator, on_each, threads};
-use dgsuite_gpu::shim::{Emulator, ShimError};
+use dgsuite_gpu::shim::{EMULATOR_ORDER, Emulator, ShimError};
 use dgsuite_mesh::{Cutting, SpaceFillingCurve, generate::MixedBox};
 use dgsuite_physics::exact;
 use dgsuite_timeint::TimePoint;
@@ -553,9 +553,11 @@ fn two_processes_on_an_emulated_device_leave_the_results_of_one() {
         Err(e) => panic!("{e}"),
     };
     let case = Case::new(FLOW);
-    let run = |args: &[&str]| {
+    let run_in = |order: &str, args: &[&str]| {
         let output = emulator
             .command(env!("CARGO_BIN_EXE_dgsuite"))
+            .env(EMULATOR_ORDER, order)
+            .env("DGSUITE_COMM_TIMEOUT", "60")
             .args(["run", "case.yaml", "--set", "time.steps=4", "--set", "output.fields=none"])
             .args(args)
             .current_dir(case.directory.path())
@@ -563,6 +565,7 @@ fn two_processes_on_an_emulated_device_leave_the_results_of_one() {
             .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
+    let run = |args: &[&str]| run_in("", args);
     run(&["--device", "cuda", "--output", "one"]);
     run(&["--devices", "0,0", "--output", "two"]);
     let (one, two) = (case.summary("one"), case.summary("two"));
@@ -573,6 +576,11 @@ fn two_processes_on_an_emulated_device_leave_the_results_of_one() {
         let cores =
             log.lines().find_map(|line| line.strip_prefix("cores       of the ranks of this machine: "));
         assert!(cores.is_some_and(|cores| cores.contains(" | ")), "{log}");
+    }
+    // Work that no event orders may be done in any order.
+    for order in ["old", "new"] {
+        run_in(order, &["--devices", "0,0", "--output", order]);
+        near(&one, &case.summary(order));
     }
     // Processes of a launcher without MPI.
     let program = || emulator.command(env!("CARGO_BIN_EXE_dgsuite"));

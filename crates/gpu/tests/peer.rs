@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use dgsuite_gpu::comm::{child_rank, run_children};
 use dgsuite_gpu::cuda::nccl::DeviceMessage;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, DevicePlane, Link};
-use dgsuite_gpu::shim::{Emulator, ShimError};
+use dgsuite_gpu::shim::{EMULATOR_ORDER, Emulator, ShimError};
 
 /// Messages of different lengths between all pairs of three ranks, in two sets, of which the second one is
 /// repeated by a graph; then minima.
@@ -89,12 +89,19 @@ fn messages_arrive_in_order_and_in_graphs() {
         }
         Err(reason) => panic!("{reason}"),
     };
+    for order in ["none", "old", "new"] {
+        messages_arrive(&emulator, order);
+    }
+}
+
+fn messages_arrive(emulator: &Emulator, order: &str) {
     let command = |_| -> Command {
         let mut command = emulator.command(std::env::current_exe().unwrap());
+        command.env(EMULATOR_ORDER, order);
         command.args(["child", "--exact", "--ignored", "--nocapture"]);
         command.env("DGSUITE_COMM_TIMEOUT", "60").stdout(Stdio::null());
         command
     };
     let codes = run_children((0..3).map(command).collect(), || None).unwrap();
-    assert_eq!(codes, [0, 0, 0]);
+    assert_eq!(codes, [0, 0, 0], "order {order}");
 }

@@ -7,6 +7,8 @@
 // waits for an event of it, and must be waited for before the end.
 #pragma once
 
+#include "late.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -18,8 +20,6 @@
 #include <utility>
 #include <vector>
 
-using Work = std::function<void()>;
-
 enum Code {
     SUCCESS = 0,
     INVALID_VALUE = 1,
@@ -27,6 +27,7 @@ enum Code {
     INVALID_IMAGE = 200,
     ILLEGAL_STATE = 401,
     NOT_FOUND = 500,
+    NOT_READY = 600,
     CAPTURE_UNSUPPORTED = 900,
     CAPTURE_INVALIDATED = 901,
     CAPTURE_MERGE = 902,
@@ -56,23 +57,34 @@ struct Capture {
 struct Stream {
     std::shared_ptr<Capture> capture;
     Seen seen;
+    Queue queue;
 };
 
 struct Event {
-    std::chrono::steady_clock::time_point time;
+    std::shared_ptr<Clock::time_point> time = std::make_shared<Clock::time_point>();
     std::shared_ptr<Capture> capture;  // of the stream that it was put into
     Seen seen;
+    std::shared_ptr<Progress> progress = std::make_shared<Progress>();
+    std::size_t place = 0;  // in that stream
 };
 
-// Locked by every function that reads or writes the following data, or the device's memory.
-inline std::mutex lock;
 inline std::vector<std::shared_ptr<Capture>> captures;
 
-// Work put into a stream: recorded, or done at once.
+// The queue of a stream; the stream 0 has one of its own.
+inline Queue& queue_of(Stream* stream) {
+    static auto* zero = new Queue;
+    if (stream) return stream->queue;
+    auto& queues = device().queues;
+    if (std::find(queues.begin(), queues.end(), zero) == queues.end()) queues.insert(queues.begin(), zero);
+    return *zero;
+}
+
+// Work put into a stream: recorded, or done, at once or late.
 inline int put(Stream* stream, Work work) {
     const std::lock_guard<std::mutex> guard(lock);
     if (!stream || !stream->capture) {
-        work();
+        if (is_late()) put_late(queue_of(stream), std::move(work));
+        else work();
         return SUCCESS;
     }
     if (stream->capture->invalid) return CAPTURE_INVALIDATED;
@@ -96,9 +108,14 @@ inline int outside_captures() {
 }
 
 // Waiting for an event on the host, or querying it.
-inline int look_at(const Event* event) {
-    const std::lock_guard<std::mutex> guard(lock);
-    if (!event->capture) return SUCCESS;
+inline int look_at(const Event* event, bool waits) {
+    Guard guard(lock);
+    if (!event->capture) {
+        const std::shared_ptr<Progress> progress = event->progress;
+        if (waits) wait_for(guard, *progress, event->place);
+        device().asked = Clock::now();
+        return progress->done < event->place ? NOT_READY : SUCCESS;
+    }
     event->capture->invalid = true;
     return CAPTURED_EVENT;
 }
@@ -106,13 +123,16 @@ inline int look_at(const Event* event) {
 extern "C" {
 
 inline __attribute__((used)) int cuCtxSynchronize() {
-    const std::lock_guard<std::mutex> guard(lock);
+    Guard guard(lock);
     for (const auto& capture : captures) capture->invalid = true;
+    if (captures.empty()) wait_for_all(guard);
     return captures.empty() ? SUCCESS : CAPTURE_UNSUPPORTED;
 }
 
 inline __attribute__((used)) int cuStreamCreate(Stream** stream, unsigned) {
+    const std::lock_guard<std::mutex> guard(lock);
     *stream = new Stream;
+    device().queues.push_back(&(*stream)->queue);
     return SUCCESS;
 }
 inline __attribute__((used)) int cuStreamCreateWithPriority(Stream** stream, unsigned flags, int) {
@@ -123,7 +143,10 @@ inline __attribute__((used)) int cuCtxGetStreamPriorityRange(int* least, int* gr
     return SUCCESS;
 }
 inline __attribute__((used)) int cuStreamDestroy_v2(Stream* stream) {
-    const std::lock_guard<std::mutex> guard(lock);
+    Guard guard(lock);
+    wait_for(guard, *stream->queue.progress, stream->queue.progress->put);
+    auto& queues = device().queues;
+    queues.erase(std::remove(queues.begin(), queues.end(), &stream->queue), queues.end());
     if (stream->capture) {
         auto& streams = stream->capture->streams;
         stream->capture->invalid = true;
@@ -133,8 +156,12 @@ inline __attribute__((used)) int cuStreamDestroy_v2(Stream* stream) {
     return SUCCESS;
 }
 inline __attribute__((used)) int cuStreamSynchronize(Stream* stream) {
-    const std::lock_guard<std::mutex> guard(lock);
-    if (!stream->capture) return SUCCESS;
+    Guard guard(lock);
+    if (!stream || !stream->capture) {
+        const std::shared_ptr<Progress> progress = queue_of(stream).progress;
+        wait_for(guard, *progress, progress->put);
+        return SUCCESS;
+    }
     stream->capture->invalid = true;
     return CAPTURE_UNSUPPORTED;
 }
@@ -145,7 +172,12 @@ inline __attribute__((used)) int cuStreamWaitEvent(Stream* stream, Event* event,
         if (event->capture) event->capture->invalid = true;
         return code;
     };
-    if (!event->capture) return stream->capture ? refuse(CAPTURE_ISOLATION) : SUCCESS;
+    if (!event->capture && stream->capture) return refuse(CAPTURE_ISOLATION);
+    if (!event->capture) {
+        const auto ready = [progress = event->progress, n = event->place] { return progress->done >= n; };
+        if (is_late()) put_late(stream->queue, nullptr, ready);
+        return SUCCESS;
+    }
     if (event->capture->over) return refuse(INVALID_VALUE);
     if (event->capture->invalid) return CAPTURE_INVALIDATED;
     if (!stream->capture) {
@@ -199,15 +231,20 @@ inline __attribute__((used)) int cuEventRecord(Event* event, Stream* stream) {
     if (stream->capture && stream->capture->invalid) return CAPTURE_INVALIDATED;
     event->capture = stream->capture;
     event->seen = stream->seen;
-    event->time = std::chrono::steady_clock::now();
+    *event->time = Clock::now();
+    if (is_late() && !stream->capture) {
+        put_late(stream->queue, [time = event->time] { *time = Clock::now(); });
+        event->progress = stream->queue.progress;
+        event->place = event->progress->put;
+    }
     return SUCCESS;
 }
-inline __attribute__((used)) int cuEventSynchronize(Event* event) { return look_at(event); }
-inline __attribute__((used)) int cuEventQuery(Event* event) { return look_at(event); }
+inline __attribute__((used)) int cuEventSynchronize(Event* event) { return look_at(event, true); }
+inline __attribute__((used)) int cuEventQuery(Event* event) { return look_at(event, false); }
 inline __attribute__((used)) int cuEventElapsedTime(float* milliseconds, Event* start, Event* end) {
-    if (const int code = look_at(start)) return code;
-    if (const int code = look_at(end)) return code;
-    *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
+    if (const int code = look_at(start, false)) return code;
+    if (const int code = look_at(end, false)) return code;
+    *milliseconds = std::chrono::duration<float, std::milli>(*end->time - *start->time).count();
     return SUCCESS;
 }
 

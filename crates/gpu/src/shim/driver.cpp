@@ -3,8 +3,8 @@
 //
 // The compiler turns a text into a library of the host under sanitizers (module.hpp); its machine code is the
 // path of that library. The driver's memory is the heap; each array has its exact size and initially contains
-// NaN. All work is done at once, in any stream; recorded work is done when its graph is launched (capture.hpp
-// has the rules for recordings). Every launch runs twice, with threads and blocks in ascending and in
+// NaN. All work is done at once, in any stream, unless the user wants it late (late.hpp); recorded work is done
+// when its graph is launched (capture.hpp has the rules for recordings). Every launch runs twice, with threads and blocks in ascending and in
 // descending order, and the complete device memory must be the same afterwards; a difference is a race.
 // Errors of a kernel end the process with a message.
 #include "capture.hpp"
@@ -20,8 +20,10 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fstream>
+#include <iterator>
 #include <link.h>
 #include <map>
+#include <memory>
 #include <sched.h>
 #include <set>
 #include <sstream>
@@ -48,6 +50,18 @@ std::map<Address, std::size_t> arrays;
 std::size_t in_use = 0;
 // Arrays whose memory other processes may write: they are not part of the comparison of launches.
 std::set<Address> shared_arrays;
+// Memory of the host that the device reads and writes when the work is done; others are copied by the call.
+std::map<const void*, std::size_t> pinned;
+
+// Whether a copy from or to memory of the host must be over when the call returns.
+bool is_of_the_call(const void* at, Stream* stream) {
+    const std::lock_guard<std::mutex> guard(lock);
+    if (!is_late() || (stream && stream->capture)) return false;
+    const auto next = pinned.upper_bound(at);
+    if (next == pinned.begin()) return true;
+    const auto& [start, bytes] = *std::prev(next);
+    return static_cast<const char*>(at) >= static_cast<const char*>(start) + bytes;
+}
 
 [[noreturn]] void fail(const std::string& why) {
     std::fprintf(stderr, "%s\n", why.c_str());
@@ -137,7 +151,12 @@ int cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long) 
     return SUCCESS;
 }
 int cuGraphDestroy(Graph* graph) { delete graph; return SUCCESS; }
-int cuGraphExecDestroy(Graph* graph) { delete graph; return SUCCESS; }
+int cuGraphExecDestroy(Graph* graph) {
+    Guard guard(lock);
+    wait_for_all(guard);
+    delete graph;
+    return SUCCESS;
+}
 int cuGraphLaunch(Graph* graph, Stream* stream) {
     return put(stream, [graph] { for (const Work& work : graph->work) work(); });
 }
@@ -156,7 +175,8 @@ int cuMemAlloc_v2(Address* start, std::size_t bytes) {
 }
 int cuMemFree_v2(Address start) {
     if (const int code = outside_captures()) return code;
-    const std::lock_guard<std::mutex> guard(lock);
+    Guard guard(lock);
+    wait_for_all(guard);
     const auto found = arrays.find(start);
     if (found == arrays.end()) return INVALID_VALUE;
     in_use -= found->second;
@@ -172,10 +192,16 @@ int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 }
 int cuMemHostAlloc(void** start, std::size_t bytes, unsigned) {
     if (const int code = outside_captures()) return code;
-    return posix_memalign(start, 4096, bytes) == 0 ? SUCCESS : OUT_OF_MEMORY;
+    if (posix_memalign(start, 4096, bytes) != 0) return OUT_OF_MEMORY;
+    const std::lock_guard<std::mutex> guard(lock);
+    pinned[*start] = bytes;
+    return SUCCESS;
 }
 int cuMemFreeHost(void* start) {
     if (const int code = outside_captures()) return code;
+    Guard guard(lock);
+    wait_for_all(guard);
+    pinned.erase(start);
     std::free(start);
     return SUCCESS;
 }
@@ -183,10 +209,17 @@ int cuMemsetD8Async(Address to, unsigned char value, std::size_t n, Stream* stre
     return put(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, n); });
 }
 int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t n, Stream* stream) {
+    if (is_of_the_call(from, stream)) {
+        const auto* first = static_cast<const unsigned char*>(from);
+        const auto copy = std::make_shared<Bytes>(first, first + n);
+        return put(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), copy->data(), n); });
+    }
     return put(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), from, n); });
 }
 int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t n, Stream* stream) {
-    return put(stream, [=] { std::memcpy(to, reinterpret_cast<const void*>(from), n); });
+    const bool waits = is_of_the_call(to, stream);
+    const int code = put(stream, [=] { std::memcpy(to, reinterpret_cast<const void*>(from), n); });
+    return code == SUCCESS && waits ? cuStreamSynchronize(stream) : code;
 }
 int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t n, Stream* stream) {
     return put(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), n); });
@@ -254,6 +287,18 @@ union MemoryOperation {
 // Waits in vain for half a minute at most.
 int cuStreamBatchMemOp_v2(Stream* stream, unsigned n, const MemoryOperation* batch, unsigned) {
     std::vector<MemoryOperation> all(batch, batch + n);
+    {
+        const std::lock_guard<std::mutex> guard(lock);
+        if (is_late() && !stream->capture) {
+            for (const MemoryOperation& m : all) {
+                auto* word = reinterpret_cast<unsigned*>(m.op.at);
+                const unsigned value = m.op.value;
+                if (m.op.kind == 2) put_late(stream->queue, [=] { __atomic_store_n(word, value, __ATOMIC_RELEASE); });
+                else put_late(stream->queue, nullptr, [=] { return __atomic_load_n(word, __ATOMIC_ACQUIRE) == value; });
+            }
+            return SUCCESS;
+        }
+    }
     return put(stream, [all] {
         for (const MemoryOperation& m : all) {
             auto* word = reinterpret_cast<unsigned*>(m.op.at);

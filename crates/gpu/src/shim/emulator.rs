@@ -9,15 +9,20 @@ use super::{ARGUMENTS, Folder, ShimError, compiler};
 use crate::cuda::CACHE_VARIABLE;
 use crate::cuda::nvrtc::NVRTC_VARIABLE;
 
+/// The environment variable by which an emulated device does its work late: `old` prefers work of the streams
+/// that were created first, `new` those created last, wherever no event orders them. Work that does not wait
+/// for what it needs comes too early with one of them. Without it, work is done in the order of the calls.
+pub const EMULATOR_ORDER: &str = "DGSUITE_EMULATOR_ORDER";
+
 /// An emulated NVIDIA driver with its run-time compiler (`driver.cpp`), for processes started by
 /// [`command`](Self::command).
 ///
 /// In these processes the machine has one device, `emulated by the host`. Programs that use
 /// [`Cuda`](crate::cuda::Cuda) run unchanged: memory, streams, graphs and kernels, with each launch under
 /// sanitizers and in two orders of threads. Operations that NVIDIA's driver refuses while a stream is
-/// recorded are refused (`capture.hpp`). An error of a kernel ends the process with a report and an exit
-/// status other than 0. Compiled kernels are kept as long as the emulator exists and are shared by its
-/// processes.
+/// recorded are refused (`capture.hpp`). [`EMULATOR_ORDER`] makes streams run late and in turn (`late.hpp`).
+/// An error of a kernel ends the process with a report and an exit status other than 0. Compiled kernels are
+/// kept as long as the emulator exists and are shared by its processes.
 ///
 /// ```no_run
 /// use dgsuite_gpu::shim::Emulator;
@@ -53,6 +58,7 @@ impl Emulator {
         folder.write("machine.cpp", include_str!("machine.cpp"))?;
         folder.write("module.hpp", include_str!("module.hpp"))?;
         folder.write("capture.hpp", include_str!("capture.hpp"))?;
+        folder.write("late.hpp", include_str!("late.hpp"))?;
         folder.write("driver.cpp", include_str!("driver.cpp"))?;
         let emulator = Self { folder, compiler, sanitizer };
         // The header and the fibres are compiled once for all texts.
