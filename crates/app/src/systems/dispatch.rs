@@ -230,6 +230,20 @@ where
     F: NumericalFlux<L, D, N>,
     Pointwise<L, F, D, N>: PointKernels<T>,
 {
+    let two_point = (rest.scheme.form == Form::Split).then(|| law.two_point(rest.setup.split_flux));
+    let physics = Box::new(Pointwise::<L, F, D, N> { law, flux });
+    let equation = Equation { diffusion, two_point, reactions, ..Equation::<T>::from(physics) };
+    assemble(rest, equation, bounds, boundary)
+}
+
+/// Builds the engine of an equation. Law and numerical flux are behind pointers here, so that this is
+/// compiled once for each precision.
+fn assemble<T: PackScalar>(
+    rest: Rest<'_>,
+    equation: Equation<T>,
+    bounds: Option<Box<dyn BoundKernels<T>>>,
+    boundary: &dyn Fn(&BoundaryKind) -> Option<Box<dyn BoundaryKernel<T>>>,
+) -> Built {
     let Setup { law: model, boundaries, mesh, device, scheme, .. } = rest.setup;
     let bindings = boundaries
         .iter()
@@ -242,16 +256,13 @@ where
             Ok(BoundaryBinding { name: name.clone(), kernel, data: kind.data() })
         })
         .collect::<Result<Vec<_>, SystemError>>()?;
-    let two_point = (rest.scheme.form == Form::Split).then(|| law.two_point(rest.setup.split_flux));
-    let physics = Box::new(Pointwise::<L, F, D, N> { law, flux });
     let mesh = Arc::clone(mesh);
     let source = match &rest.setup.source {
         None => None,
         Some(SourceTerm::Given(rates)) => Some(Arc::clone(rates)),
         Some(SourceTerm::Manufactured(exact)) => Some(rest.setup.manufactured(exact.as_ref())?),
     };
-    let eta = rest.setup.eta;
-    let equation = Equation { diffusion, eta, source, two_point, reactions, ..Equation::<T>::from(physics) };
+    let equation = Equation { eta: rest.setup.eta, source, ..equation };
     if let Device::Cuda(ordinal) = *device {
         let cuda = Cuda::new(ordinal)?;
         let host = Arc::clone(rest.host);
