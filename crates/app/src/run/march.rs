@@ -356,17 +356,13 @@ impl<'a> March<'a> {
             None => self.share(now),
         };
         let residual = steady.map(|(ratio, _)| ratio).or(self.residual);
+        let residual = residual.map_or_else(String::new, |residual| format!("  residual {residual:.2e}"));
         let rate = self.dofs as f64 * self.solver.rhs_evaluations() as f64 / self.tally.spent.as_secs_f64();
         let elapsed = self.started.elapsed();
         let left = if share > 1e-6 { elapsed.mul_f64((1.0 / share - 1.0).min(1e7)) } else { Duration::ZERO };
         let local = steady.is_some_and(|(_, spec)| spec.local_steps);
         let at = place(now, (!local).then_some(self.dt));
-        let message = format!(
-            "{at}  residual {:.2e}  {:.1} MDOF/s  {} left",
-            residual.unwrap_or(f64::NAN),
-            rate / 1e6,
-            clock(left)
-        );
+        let message = format!("{at}{residual}  {:.1} MDOF/s  {} left", rate / 1e6, clock(left));
         self.log.progress(share, message);
         Ok(())
     }
