@@ -49,7 +49,7 @@ impl Master {
 }
 
 /// Whether the time limit of a socket has passed.
-fn is_late(error: &io::Error) -> bool {
+pub(super) fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
 }
 

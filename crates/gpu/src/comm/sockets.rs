@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::error::Ranks;
-use super::served::{Master, Served, locked, serve, tell};
+use super::served::{Master, Served, is_late, locked, serve, tell};
 use super::threads::Watch;
 use super::{CommError, Communicator, Exchange, Launch, Partner, ThreadOptions, Threads, threads_with};
 
@@ -54,7 +54,8 @@ pub(super) fn connect(launch: &Launch, deadline: Duration) -> Result<Arc<dyn Com
 /// Looks for rank 0 until it is found. The error is a reason.
 fn find(place: &Place, hello: &Hello, deadline: Duration) -> Result<Served, String> {
     let begin = Instant::now();
-    let mut last = String::new();
+    // The answer of another run tells more than a port at which nobody or something else is.
+    let (mut refused, mut last) = (None, String::new());
     while begin.elapsed() < deadline {
         for port in place.ports() {
             let Some(left) = deadline.checked_sub(begin.elapsed()).filter(|left| !left.is_zero()) else {
@@ -65,16 +66,16 @@ fn find(place: &Place, hello: &Hello, deadline: Duration) -> Result<Served, Stri
                     return enter(stream, hello, deadline).map_err(|error| error.to_string());
                 }
                 Ok((_, Reply::Never(reason))) => return Err(reason),
-                Ok((_, Reply::Other(reason))) => last = reason,
-                // Any other answer tells more than that nobody listens.
+                Ok((_, Reply::Other(reason))) => refused = Some(reason),
+                Err(error) if is_late(&error) => "no answer".clone_into(&mut last),
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused && !last.is_empty() => {}
                 Err(error) => last = error.to_string(),
             }
         }
         std::thread::sleep(PAUSE);
     }
-    let seconds = deadline.as_secs_f64();
-    Err(format!("rank 0 was not found at {} within {seconds} s ({last})", place.text()))
+    let (seconds, reason) = (deadline.as_secs_f64(), refused.unwrap_or(last));
+    Err(format!("rank 0 was not found at {} within {seconds} s ({reason})", place.text()))
 }
 
 /// The answer of who listens at a port.

@@ -74,6 +74,9 @@ fn of_numbers(values: &[usize]) -> Vec<u8> {
     values.iter().flat_map(|&x| (x as u64).to_le_bytes()).collect()
 }
 
+/// Bytes that are read at once.
+const PIECE: usize = 4 << 20;
+
 fn write(out: &mut impl Write, kind: u8, body: &[u8]) -> io::Result<()> {
     // One call, so that a network does not send two packets.
     let mut whole = Vec::with_capacity(9 + body.len());
@@ -88,14 +91,15 @@ fn read(from: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
     from.read_exact(&mut head)?;
     let mut length = [0; 8];
     length.copy_from_slice(&head[1..]);
-    let length = u64::from_le_bytes(length);
+    let length = u64::from_le_bytes(length) as usize;
     // Memory is taken as the bytes arrive, not for what a damaged length says.
     let mut body = Vec::new();
-    if from.take(length).read_to_end(&mut body)? as u64 == length {
-        Ok((head[0], body))
-    } else {
-        Err(io::ErrorKind::UnexpectedEof.into())
+    while body.len() < length {
+        let begin = body.len();
+        body.resize(begin + (length - begin).min(PIECE), 0);
+        from.read_exact(&mut body[begin..])?;
     }
+    Ok((head[0], body))
 }
 
 pub(super) fn write_request(out: &mut impl Write, request: &Request) -> io::Result<()> {
