@@ -41,6 +41,13 @@ pub(crate) struct Paired {
     pub(crate) partner: Vec<u32>,
 }
 
+impl Paired {
+    /// Frees the table, which [`Draft::connect`] does not need.
+    pub(crate) fn forget_table(&mut self) {
+        self.table = SideTable::default();
+    }
+}
+
 impl Draft {
     /// Number the sets, drop empty ones, and check that 32-bit indices suffice.
     pub(crate) fn settle(&mut self) -> Result<(), MeshError> {

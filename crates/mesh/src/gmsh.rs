@@ -101,7 +101,10 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<(Mesh, Report), MeshEr
         return Err(MeshError::NotAFile.in_file(path));
     }
     let bytes = std::fs::read(path).map_err(refused)?;
-    read_bytes(&bytes, options).map_err(|e| e.in_file(path))
+    let raw = raw::parse(&bytes).map_err(|e| e.in_file(path))?;
+    // Its numbers are in `raw`.
+    drop(bytes);
+    assemble::assemble(raw, options).map_err(|e| e.in_file(path))
 }
 
 /// Read the content of a file.
@@ -109,5 +112,5 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<(Mesh, Report), MeshEr
 /// # Errors
 /// [`MeshError`] with the reason.
 pub fn read_bytes(bytes: &[u8], options: &ReadOptions) -> Result<(Mesh, Report), MeshError> {
-    assemble::assemble(&raw::parse(bytes)?, options)
+    assemble::assemble(raw::parse(bytes)?, options)
 }

@@ -1,6 +1,6 @@
 //! Renumbering along a space-filling curve, so that neighbours in space are neighbours in memory.
 
-use crate::{Across, ElementSet, Face, Mesh, PeriodicFace, Side, sides::NONE};
+use crate::{Across, ElementSet, Mesh, Side, sides::NONE};
 use dgsuite_basis::lattice::lattice_vertices;
 
 /// A space-filling curve through the cells of a grid of `2ᵇ` cells in each direction.
@@ -165,31 +165,26 @@ impl Mesh {
     ///
     /// Exchanging minus and plus keeps the orientation: `m[i] = q[k − i]` implies `q[j] = m[k − j]`.
     pub(crate) fn move_sides(&mut self, to: impl Fn(Side) -> Side) {
-        let mut moved: Vec<(Face, Option<PeriodicFace>)> = Vec::with_capacity(self.faces.len());
-        let mut origin = self.periodic_faces.iter().peekable();
-        for face in &self.faces {
-            let minus = to(face.minus);
-            let periodic = origin.next_if(|p| p.minus == face.minus).copied();
-            let sorted = |plus: Side| if plus < minus { (plus, minus) } else { (minus, plus) };
-            let (minus, across) = match face.across {
-                Across::Boundary(_) => (minus, face.across),
-                Across::Interior { plus, orientation } => {
-                    let (minus, plus) = sorted(to(plus));
-                    (minus, Across::Interior { plus, orientation })
+        let mut periodic_faces = std::mem::take(&mut self.periodic_faces);
+        let mut origin = periodic_faces.iter_mut().peekable();
+        for face in &mut self.faces {
+            let old = face.minus;
+            let periodic = origin.next_if(|p| p.minus == old);
+            face.minus = to(old);
+            if let Across::Interior { plus, .. } | Across::Periodic { plus, .. } = &mut face.across {
+                *plus = to(*plus);
+                if *plus < face.minus {
+                    std::mem::swap(plus, &mut face.minus);
                 }
-                Across::Periodic { plus, orientation } => {
-                    let (minus, plus) = sorted(to(plus));
-                    (minus, Across::Periodic { plus, orientation })
-                }
-            };
-            let swapped = minus != to(face.minus);
-            let periodic =
-                periodic.map(|p| PeriodicFace { minus, link: p.link, reversed: p.reversed != swapped });
-            moved.push((Face { minus, across }, periodic));
+            }
+            if let Some(periodic) = periodic {
+                periodic.minus = face.minus;
+                periodic.reversed ^= face.minus != to(old);
+            }
         }
-        moved.sort_unstable_by_key(|(face, _)| face.minus);
-        self.periodic_faces = moved.iter().filter_map(|&(_, p)| p).collect();
-        self.faces = moved.into_iter().map(|(face, _)| face).collect();
+        self.faces.sort_unstable_by_key(|face| face.minus);
+        periodic_faces.sort_unstable_by_key(|face| face.minus);
+        self.periodic_faces = periodic_faces;
     }
 }
 

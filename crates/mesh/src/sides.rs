@@ -108,6 +108,7 @@ struct Record {
 }
 
 /// Sides sorted by their vertices.
+#[derive(Default)]
 pub(crate) struct SideTable {
     starts: Vec<u32>,
     records: Vec<Record>,

@@ -23,7 +23,8 @@ use crate::{
 };
 
 /// The mesh and its report with warnings.
-pub(crate) fn assemble(raw: &Raw, options: &ReadOptions) -> Result<(Mesh, Report), MeshError> {
+pub(crate) fn assemble(file: Raw, options: &ReadOptions) -> Result<(Mesh, Report), MeshError> {
+    let raw = &file;
     let mut report = Report {
         version: raw.version,
         binary: raw.encoding != Encoding::Text,
@@ -49,12 +50,16 @@ pub(crate) fn assemble(raw: &Raw, options: &ReadOptions) -> Result<(Mesh, Report
     if let Some(&first) = reoriented.first() {
         warnings.push(Warning::Reoriented { count: reoriented.len(), first });
     }
-    let paired = draft.pair()?;
+    let mut paired = draft.pair()?;
     let node = |tag: u64| index.find(tag).map(|i| new_of_file[i as usize]).filter(|&n| n != NONE);
     let hull = bounds::hull(raw, &mut draft, &paired, &node, warnings)?;
     conform::check_hull(&draft, &hull.loose_ends(&paired))?;
     let joins = if options.periodic { hull.joins(raw, &mut draft, &paired, &node)? } else { Vec::new() };
-    let mut mesh = draft.connect(&paired, &hull.marks(), &joins)?;
+    let marks = hull.marks();
+    // They are large, and not needed any more.
+    drop(file);
+    paired.forget_table();
+    let mut mesh = draft.connect(&paired, &marks, &joins)?;
     conform::check_curved_faces(&mesh)?;
     if options.periodic {
         join_named_pairs(&mut mesh)?;
