@@ -8,6 +8,7 @@
 //! | `law` | name of the law, names of its parameters | their values |
 //! | `state` | basis, order | coefficients, `[element][field][basis function]` |
 //! | `tally` | | time integrals of the boundary fluxes, integrals at the start, integrals of the sizes there |
+//! | `tally-rest` (optional) | | what the time integrals of the boundary fluxes lack, rounded, and so on |
 //! | `averages` (optional) | | means over time so far: times, then integrals and last values in the order of the elements of each shape |
 //! | `history` (optional) | lengths of the past fields of a multistep scheme, number of its past steps | sizes of these steps, coefficients of the fields |
 //! | `control` (optional) | | the next step of the error control, the last two errors, attempts rejected since |
@@ -43,11 +44,12 @@ use crate::writer::WriterError;
 const LATEST: &str = "latest";
 
 /// The sections that this program reads, each with the newest version that it can read.
-const KNOWN: [(&str, u16); 9] = [
+const KNOWN: [(&str, u16); 10] = [
     ("run", 1),
     ("law", 1),
     ("state", 1),
     ("tally", 1),
+    (TALLY_REST, 1),
     ("averages", 2),
     ("history", 1),
     ("control", 1),
@@ -59,6 +61,7 @@ const KNOWN: [(&str, u16); 9] = [
 const STATE: &str = "state";
 const AVERAGES: &str = "averages";
 const HISTORY: &str = "history";
+const TALLY_REST: &str = "tally-rest";
 
 /// The words of a mismatch of meshes.
 pub(crate) const MESH: &str = "a mesh with digest";
@@ -268,6 +271,7 @@ fn from_sections(mut sections: Vec<Section<'static>>) -> Result<Read, Checkpoint
     let mut need = |name: &'static str| find(name).ok_or(Damage::Missing(name));
     let [run, law, state, tally] = [need("run")?, need("law")?, need("state")?, need("tally")?];
     let left = state.left();
+    let tally_rest = find(TALLY_REST).map_or_else(Vec::new, Section::into_values);
     let averages = find(AVERAGES).filter(of_the_mesh).map_or_else(Vec::new, Section::into_values);
     let histories = find(HISTORY).filter(|section| section.left().is_none());
     let histories = histories.map(|section| past(&section)).transpose()?;
@@ -288,6 +292,7 @@ fn from_sections(mut sections: Vec<Section<'static>>) -> Result<Read, Checkpoint
         basis: space.basis,
         fields: state.into_values(),
         tally: tally.into_values(),
+        tally_rest,
         histories,
     };
     let now = TimePoint { t, low, step: about.step };
@@ -337,7 +342,7 @@ fn bounded(checkpoint: &Checkpoint) -> Result<(), CheckpointProblem> {
         return refused("number of steps", found, &format!("at most {MAX_STEPS}"));
     }
     let past = state.histories.iter().flat_map(|h| h.steps.iter().chain(h.fields.iter().flatten()));
-    finite(state.fields.iter().chain(&state.tally).chain(averages).chain(past))
+    finite(state.fields.iter().chain(&state.tally).chain(&state.tally_rest).chain(averages).chain(past))
 }
 
 /// Rejects numbers of a state that are not finite.
@@ -395,6 +400,7 @@ mod tests {
             basis: "modal".into(),
             fields: (0..30).map(|i| (f64::from(i) * 0.37).sin()).collect(),
             tally: vec![1.0 / 3.0, -2.0],
+            tally_rest: vec![1e-17],
             histories: Some(Histories { steps: vec![0.1, 0.05], fields: vec![vec![1.5; 3], vec![-0.1; 2]] }),
         };
         Checkpoint {

@@ -16,3 +16,4 @@ pub(crate) mod schedule;
 pub(crate) mod slopes;
 pub(crate) mod source;
 pub(crate) mod step_bound;
+pub(crate) mod tally;

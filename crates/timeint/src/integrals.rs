@@ -3,7 +3,7 @@
 /// `I_k ← I_k + dt Σ_i b_i r_k(t_i)`, summed over the steps with compensation of rounding errors.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Integrals {
-    /// Σ b_i r_k of the current step.
+    /// Σ b_i r_k of the current step; times its size once it is finished.
     step: Vec<f64>,
     /// Totals over the finished steps.
     total: Vec<f64>,
@@ -44,12 +44,18 @@ impl Integrals {
 
     /// Adds the finished step to the totals (Kahan summation).
     pub(crate) fn finish(&mut self, dt: f64) {
-        for ((total, carry), sum) in self.total.iter_mut().zip(&mut self.carry).zip(&self.step) {
-            let increment = dt * sum - *carry;
+        for ((total, carry), sum) in self.total.iter_mut().zip(&mut self.carry).zip(&mut self.step) {
+            *sum *= dt;
+            let increment = *sum - *carry;
             let next = *total + increment;
             *carry = (next - *total) - increment;
             *total = next;
         }
+    }
+
+    /// What the last finished step has added.
+    pub(crate) fn increments(&self) -> &[f64] {
+        &self.step
     }
 
     pub(crate) fn values(&self) -> &[f64] {

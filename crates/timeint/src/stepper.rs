@@ -93,6 +93,11 @@ impl<V: Vector> Stepper<V> {
         self.integrals.values()
     }
 
+    /// The side integrals `∫ r_k dt` over the last finished step alone.
+    pub fn increments(&self) -> &[f64] {
+        self.integrals.increments()
+    }
+
     /// Sets the side integrals, as after a restart.
     pub fn set_integrals(&mut self, values: &[f64]) {
         self.integrals.set(values);

@@ -16,7 +16,9 @@ use std::path::{Path, PathBuf};
 use crc32fast::Hasher;
 
 use super::section::{self, CHUNK, MAGIC};
-use super::{Checkpoint, HistoryHeader, LATEST, LawHeader, RunHeader, Section, StateHeader, digest_text};
+use super::{
+    Checkpoint, HistoryHeader, LATEST, LawHeader, RunHeader, Section, StateHeader, TALLY_REST, digest_text,
+};
 use crate::systems::{Histories, Ranges};
 use crate::writer::{WriterError, atomic};
 
@@ -111,6 +113,9 @@ fn write_others(file: &File, checkpoint: &Checkpoint, mesh: u64, numbers: usize)
         Section::required("law", 1).about(&law).numbers(values),
     ];
     let mut behind = vec![Section::required("tally", 1).numbers(&state.tally)];
+    if !state.tally_rest.is_empty() {
+        behind.push(Section::optional(TALLY_REST, 1).numbers(&state.tally_rest));
+    }
     if !averages.is_empty() {
         behind.push(Section::optional("averages", 2).numbers(averages));
     }

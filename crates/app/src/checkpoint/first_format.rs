@@ -82,6 +82,7 @@ pub(super) fn read(rest: &[u8]) -> Result<Read, CheckpointProblem> {
         parameters: Vec::new(),
         basis,
         tally,
+        tally_rest: Vec::new(),
         fields,
         histories: None,
     };

@@ -153,6 +153,7 @@ mod tests {
             basis: "modal".to_owned(),
             fields,
             tally: vec![1.0; 12],
+            tally_rest: Vec::new(),
             histories: None,
         };
         let now = TimePoint { t: 0.5, low: 0.0, step: 3 };

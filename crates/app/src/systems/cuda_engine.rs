@@ -10,7 +10,7 @@ use super::measured;
 use batch::Batches;
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::cuda::{DeviceBuffer, Graph};
-use dgsuite_gpu::{CudaVector, GpuError, Vector as _};
+use dgsuite_gpu::{CudaVector, ExactSum, GpuError, Vector as _};
 use dgsuite_ops::cuda::{
     Attempt, CudaDiscretization, DeviceControl, Measures, Sampler, SamplesUnderWay, StageAddresses,
     StageTime, StepChoice,
@@ -514,9 +514,10 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         self.discretization.integrals().unwrap_or_default()
     }
 
-    fn set_boundary_integrals(&mut self, values: &[f64]) {
+    fn set_boundary_sums(&mut self, sums: &[ExactSum]) {
+        let values: Vec<f64> = sums.iter().map(ExactSum::value).collect();
         // A failure of the device is reported by the next step.
-        let _ = self.discretization.set_integrals(values);
+        let _ = self.discretization.set_integrals(&values);
     }
 
     fn sample(&self, order: usize) -> Vec<Sample> {

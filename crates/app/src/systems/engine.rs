@@ -5,7 +5,7 @@ use super::kernel_choice::KernelChoice;
 use super::ranges::Ranges;
 use super::solves::{Driven, Histories, SolveStatistics};
 use dgsuite_basis::{Representation, Shape};
-use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
+use dgsuite_gpu::{ExactSum, GpuError, Host, HostVector, Vector as _};
 use dgsuite_ops::cuda::{Attempt, ControlStart, CudaDiscretization, SamplesUnderWay};
 use dgsuite_ops::{
     AtPoints, BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StageWeights,
@@ -46,7 +46,18 @@ pub(crate) trait Engine: Send {
     fn totals(&self) -> Vec<f64>;
     fn absolute_totals(&self) -> Vec<f64>;
     fn boundary_integrals(&self) -> Vec<f64>;
-    fn set_boundary_integrals(&mut self, values: &[f64]);
+    /// The same, of the boundary faces of this rank and not rounded yet.
+    fn boundary_sums(&self) -> Vec<ExactSum> {
+        self.boundary_integrals().into_iter().map(|x| ExactSum::from_iter([x])).collect()
+    }
+    fn set_boundary_sums(&mut self, sums: &[ExactSum]);
+    /// [`Self::boundary_sums`] of all ranks. Collective.
+    fn whole_boundary_sums(&self) -> Vec<ExactSum> {
+        self.boundary_sums()
+    }
+    fn set_whole_boundary_sums(&mut self, sums: &[ExactSum]) {
+        self.set_boundary_sums(sums);
+    }
     fn sample(&self, order: usize) -> Vec<Sample>;
     fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample>;
     /// [`Self::sample`] for this rank's elements, with their indices in the whole mesh; with gradients at
@@ -288,7 +299,8 @@ impl<T: PackScalar> Rhs for Semidiscrete<T> {
     }
 
     fn tally(&self) -> &[f64] {
-        self.discretization.tally()
+        // Summed at the end, exactly, so that sums do not depend on the parts of a mesh.
+        self.discretization.tally_of_faces()
     }
 }
 
@@ -298,6 +310,11 @@ pub(crate) struct HostEngine<T: PackScalar> {
     stepper: Stepper<HostVector<T>>,
     u: HostVector<T>,
     kept: Option<HostVector<T>>,
+    /// The time integrals of the boundary rates, for each field; exact sums over faces and steps, which do
+    /// not depend on the parts of a mesh nor on restarts.
+    through: Vec<ExactSum>,
+    /// The same before the last step.
+    through_before: Vec<ExactSum>,
     /// Weights of errors.
     weights: Option<HostVector<T>>,
     local: Vec<f64>,
@@ -315,8 +332,10 @@ impl<T: PackScalar> HostEngine<T> {
         discretization.project(initial, t0, &mut u);
         discretization.limit_initial(initial, t0, &mut u);
         let stepper = Stepper::new(scheme, &u)?;
+        let through = vec![ExactSum::new(); discretization.physics().n_fields()];
+        let through_before = through.clone();
         let rhs = Semidiscrete { discretization, evaluations: 0 };
-        Ok(Self { rhs, stepper, u, kept: None, weights: None, local: Vec::new() })
+        Ok(Self { rhs, stepper, u, kept: None, through, through_before, weights: None, local: Vec::new() })
     }
 }
 
@@ -326,7 +345,18 @@ impl<T: PackScalar> HostEngine<T> {
         // for its queue.
         let host = Arc::clone(self.rhs.discretization.host());
         let (stepper, rhs, u) = (&mut self.stepper, &mut self.rhs, &mut self.u);
-        host.install(|| stepper.step(rhs, t, dt, u))
+        host.install(|| stepper.step(rhs, t, dt, u))?;
+        self.add_boundary();
+        Ok(())
+    }
+
+    /// Adds what has passed the boundary in the last step.
+    fn add_boundary(&mut self) {
+        self.through_before.clone_from(&self.through);
+        // `[face][field]`
+        for face in self.stepper.increments().chunks_exact(self.through.len()) {
+            self.through.iter_mut().zip(face).for_each(|(sum, &x)| sum.add(x));
+        }
     }
 }
 
@@ -369,7 +399,9 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         self.rhs.discretization.set_local_steps(Some(&self.local));
         let outcome = self.stepper.step(&mut self.rhs, t, cfl, &mut self.u);
         self.rhs.discretization.set_local_steps(None);
-        outcome
+        outcome?;
+        self.add_boundary();
+        Ok(())
     }
 
     fn limited(&self) -> Option<Limited> {
@@ -441,11 +473,15 @@ impl<T: PackScalar> Engine for HostEngine<T> {
     }
 
     fn boundary_integrals(&self) -> Vec<f64> {
-        self.stepper.integrals().to_vec()
+        self.through.iter().map(ExactSum::value).collect()
     }
 
-    fn set_boundary_integrals(&mut self, values: &[f64]) {
-        self.stepper.set_integrals(values);
+    fn boundary_sums(&self) -> Vec<ExactSum> {
+        self.through.clone()
+    }
+
+    fn set_boundary_sums(&mut self, sums: &[ExactSum]) {
+        self.through = sums.to_vec();
     }
 
     fn sample(&self, order: usize) -> Vec<Sample> {
@@ -524,5 +560,6 @@ impl<T: PackScalar> Engine for HostEngine<T> {
 
     fn undo_step(&mut self) {
         self.stepper.undo(&mut self.u);
+        self.through.clone_from(&self.through_before);
     }
 }

@@ -187,16 +187,30 @@ impl Engine for Ranked {
     }
 
     fn boundary_integrals(&self) -> Vec<f64> {
-        let mut own = self.inner.boundary_integrals();
-        // A rank without boundary faces has no integrals before its first step.
-        own.resize(self.inner.variables().len(), 0.0);
-        let mut sums: Vec<ExactSum> = own.iter().map(|&x| ExactSum::from_iter([x])).collect();
-        self.ranks.sum(&mut sums)
+        self.whole_boundary_sums().iter().map(ExactSum::value).collect()
     }
 
-    fn set_boundary_integrals(&mut self, values: &[f64]) {
-        let own: Vec<f64> = values.iter().map(|&x| if self.is_root() { x } else { 0.0 }).collect();
-        self.inner.set_boundary_integrals(&own);
+    fn boundary_sums(&self) -> Vec<ExactSum> {
+        self.inner.boundary_sums()
+    }
+
+    fn set_boundary_sums(&mut self, sums: &[ExactSum]) {
+        self.inner.set_boundary_sums(sums);
+    }
+
+    fn whole_boundary_sums(&self) -> Vec<ExactSum> {
+        let mut sums = self.inner.boundary_sums();
+        // A device has no integrals before its first step.
+        sums.resize(self.inner.variables().len(), ExactSum::new());
+        // After a failure, which ends the run, they are those of this rank.
+        let _ = self.ranks.sum(&mut sums);
+        sums
+    }
+
+    fn set_whole_boundary_sums(&mut self, sums: &[ExactSum]) {
+        let own = |sum: &ExactSum| if self.is_root() { sum.clone() } else { ExactSum::new() };
+        let own: Vec<ExactSum> = sums.iter().map(own).collect();
+        self.inner.set_boundary_sums(&own);
     }
 
     fn sample(&self, order: usize) -> Vec<Sample> {

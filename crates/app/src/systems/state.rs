@@ -23,6 +23,9 @@ pub struct State {
     /// For each conserved variable in turn: the time integral of the boundary rates, the initial integral,
     /// and the initial integral of the absolute value.
     pub tally: Vec<f64>,
+    /// What the time integrals of the boundary rates lack, as terms for each variable in turn: with them the
+    /// sums are exact.
+    pub tally_rest: Vec<f64>,
     /// The past states of a multistep scheme.
     pub histories: Option<Histories>,
 }

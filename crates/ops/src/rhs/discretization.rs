@@ -25,6 +25,7 @@ use crate::rhs::reaction::Reactions;
 use crate::rhs::residual::{Output, Scratch, StageWeights, run_blocks, trace_blocks};
 use crate::rhs::source::SourceTerm;
 use crate::rhs::step_bound::add_bounds;
+use crate::rhs::tally::Tally;
 use crate::space::connect::{Connectivity, Foreign, Neighbours, connect};
 use crate::space::group::{Group, build};
 use crate::space::layout::Lanes;
@@ -59,7 +60,7 @@ pub struct Discretization<T: Element> {
     pub(crate) traces: Vec<Buffer<T>>,
     pub(crate) exterior: Vec<T>,
     pub(crate) scratch: Vec<Mutex<Scratch<T>>>,
-    pub(crate) tally: Vec<f64>,
+    pub(crate) tally: Tally,
     pub(crate) two_point: Option<Box<dyn TwoPointKernels<T>>>,
     pub(crate) diffusion: Option<Box<dyn DiffusionKernels<T>>>,
     pub(crate) published: Option<Published<T>>,
@@ -266,10 +267,10 @@ impl<T: PackScalar> Discretization<T> {
             physics,
             groups,
             connectivity,
+            tally: Tally::new(sets.iter().map(|set| set.first.len() - 1).sum(), fields),
             boundaries: sets,
             traces,
             scratch,
-            tally: vec![0.0; fields],
             measure: StepMeasure::default(),
             local: vec![Vec::new(); mesh_groups],
             ranks,
@@ -469,7 +470,14 @@ impl<T: PackScalar> Discretization<T> {
     /// the last evaluation: `−∮ f* dS`.
     #[must_use]
     pub fn tally(&self) -> &[f64] {
-        &self.tally
+        self.tally.total()
+    }
+
+    /// [`tally`](Self::tally) for each face of the boundary, `[face][field]`. The numbers of a face do not
+    /// depend on the parts of a mesh.
+    #[must_use]
+    pub fn tally_of_faces(&self) -> &[f64] {
+        self.tally.faces()
     }
 
     /// Runs the stages before the residual: traces, boundaries, foreign faces.
@@ -523,7 +531,8 @@ impl<T: PackScalar> Discretization<T> {
 
     /// Computes outer states and fluxes on the boundary.
     fn boundary(&mut self, t: f64, u: &[T]) {
-        self.tally.fill(0.0);
+        self.tally.clear();
+        let mut faces_before = 0;
         let fields = self.physics.n_fields();
         let dim = self.physics.dim();
         for set in &mut self.boundaries {
@@ -561,15 +570,14 @@ impl<T: PackScalar> Discretization<T> {
             // each other, so the result does not depend on the distribution over threads.
             self.host
                 .install(|| split(faces.len(), first, fields, &mut set.minus, plus, &mut set.flux, &run));
-            for (flux, w) in set.flux.chunks_exact(fields).zip(&set.weight) {
-                for k in 0..fields {
-                    self.tally[k] -= w * flux[k].to_f64();
-                }
-            }
+            let outward = set.weight.iter().map(|w| -w);
+            self.tally.add(faces_before, first, outward, set.flux.iter().map(|f| f.to_f64()));
+            faces_before += faces.len();
             if let Some(published) = &mut self.published {
                 set.face_states(&mut published.jumps[exterior_first..exterior_first + n * fields]);
             }
         }
+        self.tally.sum();
     }
 
     /// Copies traces of other groups' elements into the exterior buffer.

@@ -205,7 +205,10 @@ impl<T: PackScalar> Discretization<T> {
         let fields = self.physics.n_fields();
         let dim = self.physics.dim();
         let mut all = std::mem::take(&mut published.exterior);
+        let mut faces_before = 0;
         for set in &mut self.boundaries {
+            let face = faces_before;
+            faces_before += set.first.len() - 1;
             let Some(kernel) = set.binding.kernel.diffusive() else { continue };
             let begin = self.connectivity.boundary_exterior[set.boundary];
             let len = set.positions.len() * fields;
@@ -226,12 +229,10 @@ impl<T: PackScalar> Discretization<T> {
                     }
                 }
             }
-            for (flux, w) in set.flux.chunks_exact(fields).zip(&set.weight) {
-                for k in 0..fields {
-                    self.tally[k] += w * flux[k].to_f64();
-                }
-            }
+            let flux = set.flux.iter().map(|f| f.to_f64());
+            self.tally.add(face, &set.first, set.weight.iter().copied(), flux);
         }
+        self.tally.sum();
         published.exterior = all;
     }
 

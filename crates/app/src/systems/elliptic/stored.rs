@@ -26,6 +26,7 @@ impl Elliptic {
             basis: "nodal".to_owned(),
             fields: blocks.into_iter().flatten().map(|entry| u[entry as usize]).collect(),
             tally: Vec::new(),
+            tally_rest: Vec::new(),
             histories: None,
         }
     }

@@ -4,6 +4,7 @@
 //! elements that are not finite.
 
 use super::{Hyperbolic, SystemError};
+use dgsuite_gpu::ExactSum;
 use dgsuite_mesh::{Across, Mesh};
 
 /// The middle of the elements whose state is not finite.
@@ -32,7 +33,7 @@ pub(crate) struct Trail {
     taken: Vec<Taken>,
     kept: bool,
     /// The time integrals of the boundary fluxes at the copy.
-    integrals: Vec<f64>,
+    integrals: Vec<ExactSum>,
 }
 
 /// The state of a gas closest to an inadmissible one.
@@ -94,7 +95,7 @@ impl Hyperbolic {
         if !trail.kept || trail.taken.len() >= Trail::STEPS {
             trail.taken.clear();
             trail.kept = self.engine.keep();
-            trail.integrals = self.engine.boundary_integrals();
+            trail.integrals = self.engine.boundary_sums();
         }
         trail.taken.push(step);
     }
@@ -127,7 +128,7 @@ impl Hyperbolic {
         let (true, Some(last)) = (trail.kept, trail.taken.pop()) else { return Ok(false) };
         let steps = self.steps;
         self.engine.go_back();
-        self.engine.set_boundary_integrals(&trail.integrals);
+        self.engine.set_boundary_sums(&trail.integrals);
         for &step in &trail.taken {
             self.again(step)?;
         }

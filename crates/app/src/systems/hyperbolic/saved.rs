@@ -1,8 +1,24 @@
 //! States that are saved and restored: those of the whole mesh, or of the elements of one rank.
 
+use dgsuite_gpu::ExactSum;
+
 use super::{Hyperbolic, State, SystemError};
 use crate::systems::ranges::Ranges;
 use crate::systems::state::{basis_name, basis_of};
+
+/// Exact sums as terms that floating-point numbers hold: the rounded sums, then what these lack, and so on.
+fn terms(sums: &[ExactSum]) -> Vec<Vec<f64>> {
+    let (mut left, mut terms) = (sums.to_vec(), Vec::new());
+    loop {
+        let rounded: Vec<f64> = left.iter().map(ExactSum::value).collect();
+        let done = rounded.iter().all(|&x| x == 0.0 || !x.is_finite());
+        if done && !terms.is_empty() {
+            return terms;
+        }
+        left.iter_mut().zip(&rounded).for_each(|(sum, x)| sum.add(-x));
+        terms.push(rounded);
+    }
+}
 
 impl Hyperbolic {
     /// Returns the state, which can be restored later in this or another precision and with any number of
@@ -26,9 +42,10 @@ impl Hyperbolic {
     }
 
     fn saved(&self, fields: Vec<f64>) -> State {
-        let n = self.n_fields();
-        let mut tally = self.engine.boundary_integrals();
-        tally.resize(n, 0.0);
+        let mut through = self.engine.whole_boundary_sums();
+        through.resize(self.n_fields(), ExactSum::new());
+        let mut terms = terms(&through).into_iter();
+        let mut tally = terms.next().unwrap_or_default();
         tally.extend(&self.start);
         tally.extend(&self.start_size);
         State {
@@ -40,6 +57,7 @@ impl Hyperbolic {
             basis: basis_name(self.engine.discretization().representation()),
             fields,
             tally,
+            tally_rest: terms.flatten().collect(),
             histories: self.engine.histories(),
         }
     }
@@ -126,7 +144,11 @@ impl Hyperbolic {
             let _ = self.engine.set_histories(histories);
         }
         let n = self.n_fields();
-        self.engine.set_boundary_integrals(&state.tally[..n]);
+        let mut through = vec![ExactSum::new(); n];
+        for term in [&state.tally[..n]].into_iter().chain(state.tally_rest.chunks_exact(n)) {
+            through.iter_mut().zip(term).for_each(|(sum, &x)| sum.add(x));
+        }
+        self.engine.set_whole_boundary_sums(&through);
         self.start = state.tally[n..2 * n].to_vec();
         self.start_size = state.tally[2 * n..].to_vec();
         self.time = state.time;

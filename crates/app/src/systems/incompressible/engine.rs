@@ -16,7 +16,7 @@ use crate::systems::setup::{Incompressible, Penalties, PressureOrder};
 use crate::systems::setup::{Law, Precision, Setup, SourceTerm};
 use crate::systems::solves::{Driven, Histories, PhaseSeconds, SolveStatistics};
 use dgsuite_basis::Representation;
-use dgsuite_gpu::{GpuError, Host};
+use dgsuite_gpu::{ExactSum, GpuError, Host};
 use dgsuite_ops::{
     BoundarySamples, Discretization, Norms, OpsError, PartSummary, Sample, StepMeasure, elliptic_places,
 };
@@ -310,7 +310,7 @@ impl<M: Machine> Engine for FlowEngine<M> {
         vec![0.0; self.places.len()]
     }
 
-    fn set_boundary_integrals(&mut self, _: &[f64]) {}
+    fn set_boundary_sums(&mut self, _: &[ExactSum]) {}
 
     fn sample(&self, order: usize) -> Vec<Sample> {
         self.read(|fields, u| fields.sample(u, order))
