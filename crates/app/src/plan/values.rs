@@ -9,7 +9,7 @@ use crate::post::forces::Coefficients;
 use crate::systems::hyperbolic::Law;
 
 /// Paths in the summary of every run.
-const ALWAYS: [&str; 14] = [
+const ALWAYS: [&str; 15] = [
     "mesh.faces",
     "mesh.order",
     "space.order",
@@ -21,6 +21,7 @@ const ALWAYS: [&str; 14] = [
     "time.rejected",
     "time.retries",
     "timing.setup_s",
+    "timing.plan_s",
     "timing.run_s",
     "timing.rhs_evaluations",
     "timing.gdofs_per_s",

@@ -39,8 +39,9 @@ pub struct FlowRun {
     pub description: Description,
     /// How the state of a checkpoint was projected, in words.
     projection: Option<String>,
-    /// Seconds of the set-up.
+    /// Seconds of the set-up, and of its first part: reading the mesh and making the plan.
     pub setup_s: f64,
+    plan_s: f64,
     /// The stable CFL number in the initial state, if there is one.
     stable_cfl: Option<f64>,
 }
@@ -57,6 +58,7 @@ impl FlowRun {
             Some(comm) => agree(comm.as_ref(), Plan::new(document, choices))?,
             None => Plan::new(document, choices)?,
         };
+        let plan_s = start.elapsed().as_secs_f64();
         if let Some(comm) = &choices.comm {
             same_kind_of_device(comm.as_ref(), plan.setup.device)?;
         }
@@ -81,7 +83,7 @@ impl FlowRun {
         let description = solver.describe();
         let stable_cfl = solver.stable_cfl().ok();
         let setup_s = start.elapsed().as_secs_f64();
-        Ok(Self { plan, solver, description, projection, setup_s, stable_cfl })
+        Ok(Self { plan, solver, description, projection, setup_s, plan_s, stable_cfl })
     }
 
     /// What is said at the very end.
@@ -211,6 +213,7 @@ impl Run for FlowRun {
             tally: &tally,
             end: (end.t, end.step),
             setup_s: self.setup_s,
+            plan_s: self.plan_s,
             output_s,
             last: &last,
         };

@@ -109,8 +109,9 @@ impl Ranked {
 /// Offset of each element's coefficients in the state of a mesh, then their number; `size` is the number of
 /// basis functions of a shape.
 fn offsets(mesh: &Mesh, fields: usize, size: impl Fn(Shape) -> usize) -> Vec<usize> {
-    let mut offsets = vec![0];
+    let mut offsets = Vec::with_capacity(mesh.n_elements() + 1);
     let mut end = 0;
+    offsets.push(end);
     for set in &mesh.sets {
         let own = size(set.shape) * fields;
         for _ in 0..set.len() {

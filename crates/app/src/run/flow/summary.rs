@@ -24,6 +24,8 @@ pub(super) struct Facts<'a> {
     pub(super) end: (f64, u64),
     /// Seconds of set-up.
     pub(super) setup_s: f64,
+    /// Seconds of its first part, reading the mesh and making the plan.
+    pub(super) plan_s: f64,
     /// Seconds spent on results.
     pub(super) output_s: f64,
     /// Last values of the monitors.
@@ -76,6 +78,7 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value
     put("time", time);
     let mut timing = json!({
         "setup_s": facts.setup_s,
+        "plan_s": facts.plan_s,
         "run_s": run_s,
         "output_s": facts.output_s,
         "rhs_evaluations": evaluations,
