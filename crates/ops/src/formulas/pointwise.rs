@@ -14,7 +14,7 @@ use crate::lanes::span::Span;
 use crate::space::connect::Donor;
 use crate::space::layout::PerPoint;
 use dgsuite_gpu::SimdLevel;
-use dgsuite_physics::trace::{Parameters, TraceError, device_fn};
+use dgsuite_physics::trace::{Parameters, Sym, TraceError, device_fn, input, record};
 use dgsuite_physics::{Dual, Law, NumericalFlux, Real};
 
 /// States across the faces of a block.
@@ -85,6 +85,9 @@ pub trait PointKernels<T>: Send + Sync {
     /// Computes the derivatives of the primitive variables of one state, `[axis][variable]`, from those of
     /// the conserved ones, `[axis][field]`, by the chain rule.
     fn primitive_gradient(&self, u: &[f64], grad: &[f64], out: &mut [f64]);
+
+    /// Returns the number of the first unknowns; all fluxes of the others are zero in their formulas.
+    fn n_changing(&self) -> usize;
 
     /// Returns the formulas as text of CUDA functions and adds the parameters that they use to `parameters`.
     ///
@@ -358,6 +361,21 @@ fn device_source<L: Law<D, N>, F: NumericalFlux<L, D, N>, const D: usize, const 
     Ok(volume + &numerical + &wave)
 }
 
+fn n_changing<L: Law<D, N>, F: NumericalFlux<L, D, N>, const D: usize, const N: usize>(
+    law: &L,
+    flux: &F,
+) -> usize {
+    let (graph, fluxes) = record(|| {
+        let list = |name: &str, n: usize| (0..n).map(|i| input(&format!("{name}{i}"))).collect::<Vec<_>>();
+        let (um, up, n) = (list("um", N), list("up", N), list("n", D));
+        let array = |v: &[Sym]| std::array::from_fn(|k| v[k]);
+        let n = std::array::from_fn(|x| n[x]);
+        [law.normal_flux(&array(&um), &n), flux.eval(law, &array(&um), &array(&up), &n)]
+    });
+    let changes = |k: &usize| fluxes.iter().any(|f| graph.literal_value(f[*k].id()) != Some(0.0));
+    (0..N).rev().find(changes).map_or(0, |k| k + 1)
+}
+
 macro_rules! point_kernels {
     ($t:ty) => {
         impl<L, F, const D: usize, const N: usize> PointKernels<$t> for Pointwise<L, F, D, N>
@@ -426,6 +444,10 @@ macro_rules! point_kernels {
                 );
             }
 
+            fn n_changing(&self) -> usize {
+                n_changing::<L, F, D, N>(&self.law, &self.flux)
+            }
+
             fn device_source(&self, parameters: &mut Parameters) -> Result<String, TraceError> {
                 device_source::<L, F, D, N>(&self.law, &self.flux, parameters)
             }
@@ -466,4 +488,21 @@ fn primitive_gradient<L: Law<D, N>, R: Real, const D: usize, const N: usize>(
         law.to_primitive(&state).map(|w| w.derivative)
     };
     (0..D).flat_map(along).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dgsuite_physics::{Convection, Penalty, PenaltyFlux, Rusanov, Transport, TransportFlux};
+
+    /// The velocities that carry, and the coefficients of penalties, have no flux.
+    #[test]
+    fn unknowns_without_fluxes_are_found_in_the_formulas() {
+        let (law, flux) = (Convection { factor: 1.0 }, Rusanov);
+        assert_eq!(PointKernels::<f64>::n_changing(&Pointwise::<_, _, 3, 3> { law, flux }), 3);
+        let (law, flux) = (Transport { factor: 1.0 }, TransportFlux);
+        assert_eq!(PointKernels::<f64>::n_changing(&Pointwise::<_, _, 3, 6> { law, flux }), 3);
+        let (law, flux) = (Penalty, PenaltyFlux);
+        assert_eq!(PointKernels::<f64>::n_changing(&Pointwise::<_, _, 2, 4> { law, flux }), 2);
+    }
 }

@@ -10,9 +10,9 @@ use dgsuite_gpu::cuda::Cuda;
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
-    DiffusionKernels, Diffusive, Discretization, Form, PackScalar, PointKernels, Pointwise, Scheme,
+    DiffusionKernels, Diffusive, Discretization, Equation, Form, PackScalar, PointKernels, Pointwise, Scheme,
 };
-use dgsuite_physics::{Real, Rusanov};
+use dgsuite_physics::{Real, Rusanov, Transport, TransportFlux};
 use std::sync::Arc;
 
 fn compare<T, const D: usize, const N: usize>(
@@ -37,6 +37,34 @@ fn compare<T, const D: usize, const N: usize>(
     let (host, device) = (host.expect("a discretisation"), device.expect("a discretisation"));
     compare_twins(cuda, host, device, &Waves::<N>, &what, |_, _| {});
     println!("{what}: {:.1} s", start.elapsed().as_secs_f64());
+}
+
+/// The transport of a velocity by another one: the fluxes of the last unknowns are zero.
+fn compare_transport(cuda: &Cuda) {
+    let law = Transport { factor: 1.0 };
+    for (cells, name, p) in [
+        (Cells::Of(Shape::Quadrilateral), "over-integrated", 2),
+        (Cells::Of(Shape::Quadrilateral), "FR Gauss", 2),
+        (Cells::Of(Shape::Hexahedron), "over-integrated", 1),
+    ] {
+        let (mesh, what) = (mesh(cells, 2, 1, true), format!("transport, {cells:?} {name} p = {p}"));
+        let scheme = schemes(cells, p).iter().find(|s| s.0 == name).expect("a scheme of the shape").1;
+        let machine = || machine(SimdLevel::detect());
+        let equation = || -> Equation<f64> {
+            match mesh.dim {
+                2 => Box::new(Pointwise::<_, _, 2, 4> { law, flux: TransportFlux }).into(),
+                _ => Box::new(Pointwise::<_, _, 3, 6> { law, flux: TransportFlux }).into(),
+            }
+        };
+        let host = Discretization::new(Arc::clone(&mesh), &scheme, equation(), Vec::new(), machine());
+        let device =
+            CudaDiscretization::new(Arc::clone(&mesh), &scheme, equation(), Vec::new(), machine(), cuda);
+        let (host, device) = (host.expect("a discretisation"), device.expect("a discretisation"));
+        match mesh.dim {
+            2 => compare_twins(cuda, host, device, &Waves::<4>, &what, |_, _| {}),
+            _ => compare_twins(cuda, host, device, &Waves::<6>, &what, |_, _| {}),
+        }
+    }
 }
 
 /// Some cases, for the emulated device: all kinds of kernels, and odd and even numbers of unknowns for those
@@ -70,6 +98,9 @@ pub(crate) fn compare_few(cuda: &Cuda, only: &str) {
         (6, row(3, 9), tetrahedron, "nodal", 2, false),
         (6, row(3, 9), tetrahedron, "nodal", 4, false),
     ];
+    if "transport".contains(only) {
+        compare_transport(cuda);
+    }
     for (n, mesh, cells, name, p, diffusive) in &cases {
         let list = schemes(*cells, *p);
         let scheme = list.iter().find(|s| s.0 == *name).expect("a scheme of the shape").1;
@@ -84,6 +115,7 @@ pub(crate) fn compare_few(cuda: &Cuda, only: &str) {
 #[test]
 fn any_number_of_unknowns_is_the_hosts() {
     let Some(cuda) = device() else { return };
+    compare_transport(&cuda);
     for (c, cells) in PLANE.into_iter().chain(SPACE).enumerate() {
         for geometry in [1, 2] {
             let mesh = mesh(cells, 2, geometry, (c + geometry) % 2 == 0);

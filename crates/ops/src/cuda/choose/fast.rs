@@ -44,7 +44,7 @@ pub(crate) enum Fast {
     Simplex(SimplexTables),
     /// `quadrilateral.cu` or `hexahedron.cu`
     Tensor(TensorTables),
-    /// `gauss.cu`
+    /// `gauss.cu` or `gauss_lines.cu`
     Gauss(GaussTables),
     /// `prism.cu`
     Prism(PrismTables),
@@ -126,8 +126,9 @@ impl Fast {
     }
 
     fn gauss<T: PackScalar>(group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
-        let laid_out = group.state.planar || in_pairs(group, part);
-        laid_out.then(|| GaussTables::new(&part.reference, form, part.spec.rule))?.map(Self::Gauss)
+        let tables = GaussTables::new(&part.reference, form, part.spec.rule)?;
+        let laid_out = group.state.planar || !tables.transform && in_pairs(group, part);
+        laid_out.then_some(Self::Gauss(tables))
     }
 
     /// The nodes of each face, if the kernel interpolates face points from them.

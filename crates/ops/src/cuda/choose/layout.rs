@@ -34,10 +34,15 @@ fn layout_without_terms<T: PackScalar>(wanted: &Wanted) -> Result<(usize, bool),
     let Some(spec) = affine.or(curved) else { return Ok((1, false)) };
     match shape {
         Shape::Quadrilateral | Shape::Hexahedron => {
-            let reference = ReferenceElement::new(&spec.element)?;
-            let known = TensorTables::new(&reference, form).is_some()
-                || GaussTables::new(&reference, form, spec.rule).is_some();
-            Ok((1, known && is_planar(shape, fields)))
+            let (mut known, mut lines) = (false, false);
+            for spec in [affine, curved].into_iter().flatten() {
+                let reference = ReferenceElement::new(&spec.element)?;
+                let tensor = reference.face_nodes.is_some() && TensorTables::new(&reference, form).is_some();
+                let gauss = GaussTables::new(&reference, form, spec.rule);
+                known |= tensor || gauss.is_some();
+                lines |= !tensor && gauss.is_some_and(|tables| tables.transform);
+            }
+            Ok((1, lines || known && is_planar(shape, fields)))
         }
         Shape::Prism => {
             let reference = ReferenceElement::new(&spec.element)?;

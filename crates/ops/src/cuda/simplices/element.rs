@@ -2,15 +2,13 @@
 
 use crate::cuda::simplices::fragments::{face_interpolation, face_nodes};
 use crate::cuda::text::kernel_text::{KernelText, LaunchShape, Sizes, reference_normals};
+use crate::cuda::text::literals::{braces, matrix};
 use crate::cuda::text::setting::{File, Setting};
 use crate::lanes::simd::PackScalar;
 use dgsuite_basis::{BasisError, Matrix, ReferenceElement, Representation, Shape};
-use std::fmt::Write;
 
 /// Elements of a block of the layout: one per thread of a warp.
 pub(crate) const LANES: usize = 32;
-/// Entries of a matrix smaller than this fraction of the largest are rounding errors.
-const ROUNDING: f64 = 1e-14;
 /// Threads of a block.
 const THREADS: usize = 128;
 
@@ -68,22 +66,6 @@ impl ElementTables {
         let face_interp = reference.face_nodes.is_none();
         Ok(Some(Self { macros, face_nodes: nodes, face_interp }))
     }
-}
-
-/// The rows of a matrix as decimal numbers that read back to the same bits. Entries that are zero up to
-/// rounding are written as zero, so that they cost nothing.
-fn matrix(a: &Matrix) -> String {
-    let rounding = ROUNDING * a.max_abs();
-    let number = |x: &f64| format!("{:e}", if x.abs() < rounding { 0.0 } else { *x });
-    braces((0..a.rows).map(|i| braces(a.row(i).iter().map(number))))
-}
-
-fn braces(entries: impl Iterator<Item = String>) -> String {
-    let mut out = String::from("{");
-    for (i, entry) in entries.enumerate() {
-        let _ = write!(out, "{}{entry}", if i == 0 { "" } else { ", " });
-    }
-    out + "}"
 }
 
 /// Builds the kernel of an affine part with the operators `tables`.

@@ -1,13 +1,13 @@
 // Fused residual and stage on quadrilaterals and hexahedra with Gauss points: one thread per node.
 //
-// Elements are affine or curved; the basis is nodal at these points, or any basis integrated by them. Same
-// computation as residual.rs on the host; operators come from gauss.rs, the traces of other elements from
-// gauss_traces.cu.
+// Elements are affine or curved; the basis is nodal at these points. Same computation as residual.rs on the
+// host; operators come from gauss.rs, the traces of other elements from gauss_traces.cu. Bases that are only
+// integrated by these points have gauss_lines.cu.
 //
 // A block processes a few elements. Values at the points are written to shared memory. From these, face
 // points, which are distributed over all threads, compute their own traces. Contravariant fluxes follow.
-// After a barrier, each node sums along its lines and adds the lifts from their ends. Macros as in gauss.cuh,
-// and STAGE.
+// After a barrier, each node sums along its lines and adds the lifts from their ends. Macros as in gauss.cuh
+// with TRANSFORM = 0, and STAGE.
 
 #include "gauss.cuh"
 
@@ -24,10 +24,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     const bool reads_register = STAGE && a.a != 0.0;
     // Threads beyond the last element repeat the computation of the last one and store nothing.
     const u32 local = threadIdx.x / POINTS, node = threadIdx.x % POINTS;
-    const Function function = function_of(node);
     const bool exists = local < n;
     const u32 element = first + (exists ? local : n - 1), slot = a.first + element;
-    const u64 at = (u64)slot * STATE_BLOCK + function.number * ROW_STRIDE;
+    const u64 at = (u64)slot * STATE_BLOCK + node * ROW_STRIDE;
     const auto ask = [&](u32 item, real (&up)[FIELDS]) {
         const u32 q = item % NF, point = q % FACE_POINTS;
         const Across r = across(a, a.first + first + item / NF, q / FACE_POINTS);
@@ -48,25 +47,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     };
 
     // 1. Values at the points, and contravariant fluxes.
-    real u[FIELDS], value[FIELDS], rate[FIELDS], before[FIELDS], asked[FIELDS];
+    real u[FIELDS], rate[FIELDS], before[FIELDS], asked[FIELDS];
     load_node(a.u + at, u);
     if (threadIdx.x < n * NF) ask(threadIdx.x, asked);
     load_matrices(a, shared);
     real *values = shared + VALUE_AT + local * FIELDS * POINTS, *fluxes = shared + FLUX_AT + local * DIM * FIELDS * POINTS;
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) value[k] = u[k];
-    if (TRANSFORM) {
-        dg_block_sync();
-        // Fluxes are read last, so the result may be written over values.
-        transform<POINTS>(shared + VALUES_AT, DIM == 3 ? fluxes : values, DIM == 3 ? values : fluxes, node, value);
-    }
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) values[k * POINTS + node] = value[k];
+    for (int k = 0; k < FIELDS; ++k) values[k * POINTS + node] = u[k];
     dg_block_sync();
     {
         real g[DIM * DIM], f[DIM * FIELDS];
         metric_at(a, element, node, g);
-        volume_flux(parameters, value, g, f);
+        volume_flux(parameters, u, g, f);
 #pragma unroll
         for (int i = 0; i < DIM * FIELDS; ++i) fluxes[i * POINTS + node] = f[i];
     }
@@ -102,33 +94,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         }
     }
 #ifdef SOURCE
-    // The metric rule takes its values at the points.
     real more[FIELDS];
     load_node(a.source + at, more);
-    if (CURVED) {
-        if (TRANSFORM) {
-            dg_block_sync();
-            transform<POINTS>(shared + VALUES_AT, values, fluxes, node, more);
-            dg_block_sync();
-        }
 #pragma unroll
-        for (int k = 0; k < FIELDS; ++k) rate[k] += more[k];
-    }
+    for (int k = 0; k < FIELDS; ++k) rate[k] += more[k];
 #endif
     if (CURVED) {
         const real scale = __ldg(a.inverse_jacobian + (u64)element * NQ + node);
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) rate[k] *= scale;
     }
-    // Values were read for the last time before the last barrier.
-    if (TRANSFORM) transform<POINTS>(shared + BACK_AT, values, fluxes, node, rate);
-#ifdef SOURCE
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) rate[k] += CURVED ? 0 : more[k];
-#endif
 
     // 4. The stage; see `finish`.
-    if (!exists || !function.exists) return;
+    if (!exists) return;
     const StageFactors s = stage_factors(a, slot);
     if (!PLANAR) return finish_row_with(a, s, reads_register, before, at, u, rate);
 #pragma unroll

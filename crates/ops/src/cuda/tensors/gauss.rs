@@ -1,9 +1,11 @@
-//! Text and operators of `gauss.cu` and `gauss_traces.cu`: quadrilaterals and hexahedra with Gauss points.
+//! Texts and operators of `gauss.cu`, `gauss_lines.cu` and `gauss_traces.cu`: quadrilaterals and hexahedra
+//! with Gauss points.
 //!
 //! The cubature has as many Gauss points along a line as there are basis functions, for any basis, or more on
 //! affine elements.
 
 use crate::cuda::text::kernel_text::KernelText;
+use crate::cuda::text::literals::matrix;
 use crate::cuda::text::setting::{Block, File, Room, Setting, list, registers_of};
 use crate::lanes::simd::PackScalar;
 use crate::space::scheme::{Form, MetricRule};
@@ -11,6 +13,12 @@ use dgsuite_basis::{Matrix, ReferenceElement, Shape};
 
 /// Approximate number of threads of a block.
 const NEAR_THREADS: usize = 128;
+/// Bytes of shared memory of a block of the kernel of traces, unless one element needs more, and the largest
+/// number of elements.
+const TRACE_ROOM: usize = 24 * 1024;
+const MOST_ELEMENTS: usize = 32;
+/// Largest number of blocks per multiprocessor to which registers are limited.
+const MOST_BLOCKS: usize = 16;
 /// Matrices and coordinates whose distance is below this are the same.
 const SAME: f64 = 1e-10;
 
@@ -87,6 +95,11 @@ impl GaussTables {
 
     /// Builds the kernel of the stage or residual; `None` if it does not fit the device.
     pub(crate) fn text<T: PackScalar>(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
+        if self.transform { self.text_of_lines(of, stage) } else { self.text_of_points(of, stage) }
+    }
+
+    /// A thread for each point: bases that are nodal at the points.
+    fn text_of_points<T: PackScalar>(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
         let s = of.sizes();
         let registers = match (T::BYTES, s.dim) {
             (4, _) => 56,
@@ -100,12 +113,81 @@ impl GaussTables {
         self.kernel(of, file, stage, room)
     }
 
+    /// A thread for each line of points: other bases.
+    fn text_of_lines<T: PackScalar>(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
+        let (s, changing) = (of.sizes(), self.changing(of));
+        // A pointer for each face point; values, and rates of the unknowns that change.
+        let element = s.nf * 8 / T::BYTES + (s.fields + changing) * grid(self.n_nodes, s.dim);
+        // The sums of a line, traces of both sides at both ends, and what is left of the fluxes.
+        let numbers = changing * self.n_nodes + 6 * s.fields;
+        let registers = (numbers * T::BYTES / 4 + 40).next_multiple_of(8).clamp(64, 255);
+        let block = Block::near(self.lines(s.dim), NEAR_THREADS).room::<T>(0, element);
+        let file = File { name: "gauss_lines.cu", text: include_str!("gauss_lines.cu"), headers: &[] };
+        let mut found = self.kernel_of_lines(of, file, registers, block)?;
+        found.source = found.source.define("STAGE", u8::from(stage));
+        Some(found)
+    }
+
     /// Builds the kernel of traces; `None` if it does not fit the device.
     pub(crate) fn traces<T: PackScalar>(&self, of: &Setting<'_, T>) -> Option<KernelText> {
         let s = of.sizes();
-        let element = (s.nq | 1) * s.fields * if self.transform { 2 } else { 1 };
+        let faces = 2 * s.dim * if s.dim == 3 { self.n_nodes } else { 1 } * (self.n_nodes | 1);
+        let element = s.fields * (grid(self.n_functions, s.dim) + faces);
+        // Lines are distributed over any number of threads.
+        let elements = (TRACE_ROOM / (element * T::BYTES)).clamp(1, MOST_ELEMENTS);
+        let threads = if elements == 1 { 2 * NEAR_THREADS } else { NEAR_THREADS };
+        let block = Block::new(elements, threads).room::<T>(0, element);
         let file = File { name: "gauss_traces.cu", text: include_str!("gauss_traces.cu"), headers: &[] };
-        self.kernel(of, file, false, Room { registers: 40, block: 0, element })
+        let mut found = self.kernel_of_lines(of, file, 48, block)?;
+        found.source = found.source.define("STAGE", 0);
+        Some(found)
+    }
+
+    /// The number of the first unknowns that change.
+    fn changing<T: PackScalar>(&self, of: &Setting<'_, T>) -> usize {
+        if of.law.source { of.group.state.fields } else { of.law.changing }
+    }
+
+    /// The number of lines of points of one direction.
+    const fn lines(&self, dim: usize) -> usize {
+        self.n_nodes.pow(dim as u32 - 1)
+    }
+
+    /// Builds the kernel of `file`; `None` if it does not fit the device.
+    fn kernel_of_lines<T: PackScalar>(
+        &self,
+        of: &Setting<'_, T>,
+        file: File,
+        registers: usize,
+        block: Block,
+    ) -> Option<KernelText> {
+        let (n, functions) = (self.n_nodes, self.n_functions);
+        let blocks = block.by_registers(registers).min(block.by_room()).clamp(1, MOST_BLOCKS);
+        let mut found = of.kernel(file, block, blocks)?;
+        let at = |i: usize, rows: usize, columns: usize| {
+            Matrix::from_fn(rows, columns, |k, j| self.entries[i * n * n + k * n + j])
+        };
+        let values = at(1, n, functions);
+        let [ends, lift] =
+            [0, 2].map(|e| Matrix::from_fn(2, n, |k, i| self.entries[(3 * n + e + k) * n + i]));
+        let mut points = vec![0; self.place.len()];
+        self.place.iter().enumerate().for_each(|(q, &place)| points[place] = q);
+        found.source = found
+            .source
+            .define("THREADS", block.threads)
+            .define("NODES", n)
+            .define("FUNCTIONS", functions)
+            .define("TRANSFORM", u8::from(self.transform))
+            .define("CHANGING", self.changing(of))
+            .define("PLACE", list(&self.place))
+            .define("POINT_AT", list(points))
+            .define("VALUES", matrix(&values))
+            .define("BACK", matrix(&at(2, functions, n)))
+            .define("SUM", matrix(&at(0, n, n).transpose()))
+            .define("TRACES", matrix(&ends.mul(&values)))
+            .define("ENDS", matrix(&ends))
+            .define("LIFT", matrix(&lift));
+        Some(found)
     }
 
     /// Builds the kernel of `file`, with `room` in addition to the matrices; `None` if it does not fit the
@@ -140,6 +222,11 @@ pub(crate) const fn knows(rule: MetricRule, as_many: bool) -> bool {
         MetricRule::Collocated | MetricRule::WeightAdjusted => as_many,
         MetricRule::Stored => false,
     }
+}
+
+/// Scalars of one unknown of an element in shared memory, with rows of an odd length.
+const fn grid(n: usize, dim: usize) -> usize {
+    n * (n | 1) * if dim == 3 { n } else { 1 }
 }
 
 /// The position of face point `q`, if it is at the end of a line of points.

@@ -1,45 +1,85 @@
-// Traces of quadrilaterals and hexahedra with Gauss points: from the points of a line to its ends.
+// Traces of quadrilaterals and hexahedra with Gauss points: from the lines of an element to their ends.
 //
-// First one thread per node, then one thread per number of a face point, in the order of memory, [slot][face
-// point][field]. Same computation as `trace_blocks` in residual.rs on the host. Macros as in gauss.cuh.
+// Coefficients along a line give two numbers at its ends; where coefficients differ from values at the
+// points, these are converted to values at the points of the faces. The result is written in the order of
+// memory, [slot][face point][field]. Same computation as `trace_blocks` in residual.rs on the host. Macros as
+// in gauss_lines.cuh, and BLOCKS per multiprocessor.
 
-#include "gauss.cuh"
+#include "gauss_lines.cuh"
 
-constexpr int FIELD = POINTS | 1;  // stride between unknowns in shared memory: threads read several together
-constexpr int EVEN_AT = MATRICES;
-constexpr int ODD_AT = EVEN_AT + ELEMENTS * FIELDS * FIELD;
+typedef Grid<FUNCTIONS> Functions;
+constexpr u32 ACROSS = DIM == 3 ? FUNCTIONS * FUNCTIONS : FUNCTIONS;  // lines of coefficients of one direction
+constexpr u32 FACE_ROW = NODES | 1;
+constexpr u32 FACE_SIZE = DIM == 3 ? NODES * FACE_ROW : FACE_ROW;
+// Layout of shared memory.
+constexpr int STATE_AT = 0;                                             // [element][field][function]
+constexpr int FACE_AT = STATE_AT + ELEMENTS * FIELDS * Functions::SIZE;  // [element][field][direction][end][point]
+
+// Converts `count` lines of coefficients to values at the points, in place: line `i` begins at `begin(i)`.
+template <class Begin>
+static __device__ __forceinline__ void convert(real* faces, u32 count, u32 step, const Begin& begin) {
+    for (u32 item = threadIdx.x; item < count; item += THREADS) {
+        real* x = faces + begin(item);
+        real in[FUNCTIONS], out[NODES];
+#pragma unroll
+        for (int m = 0; m < FUNCTIONS; ++m) in[m] = x[m * step];
+        multiply(values_matrix, in, out);
+#pragma unroll
+        for (int i = 0; i < NODES; ++i) x[i * step] = out[i];
+    }
+}
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) traces(const Arguments a) {
     DG_DYNAMIC_SHARED(real, shared);
     const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
-    // Threads beyond the last element repeat the computation of the last one and store nothing.
-    const u32 local = threadIdx.x / POINTS, node = threadIdx.x % POINTS;
-    const Function function = function_of(node);
-    const u32 element = first + (local < n ? local : n - 1);
-    real u[FIELDS];
-    load_node(a.u + (u64)(a.first + element) * STATE_BLOCK + function.number * ROW_STRIDE, u);
-    load_matrices(a, shared);
-    real *even = shared + EVEN_AT + local * FIELDS * FIELD, *odd = shared + ODD_AT + local * FIELDS * FIELD;
-    if (TRANSFORM) {
-        dg_block_sync();
-        transform<FIELD>(shared + VALUES_AT, even, odd, node, u);
+    real *state = shared + STATE_AT, *faces = shared + FACE_AT;
+
+    // 1. Coefficients.
+    const stored* from = a.u + (u64)(a.first + first) * STATE_BLOCK;
+    for (u32 i = threadIdx.x; i < n * FIELDS * NP; i += THREADS) {
+        const u32 unknown = PLANAR ? i / NP : i / (FIELDS * NP) * FIELDS + i % FIELDS;
+        state[unknown * Functions::SIZE + Functions::place(PLANAR ? i % NP : i / FIELDS % NP)] = __ldg(from + i);
     }
-    // Not the array that was read last.
-    const int values_at = TRANSFORM && DIM == 3 ? ODD_AT : EVEN_AT;
-    real* values = values_at == ODD_AT ? odd : even;
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) values[k * FIELD + node] = u[k];
     dg_block_sync();
-    real* out = a.out + (u64)(a.first + first) * TRACE_BLOCK;
-    for (u32 i = threadIdx.x; i < n * TRACE_BLOCK; i += THREADS) {
-        const u32 k = i % FIELDS;
-        const FaceLine line = face_line(i / FIELDS % NF);
-        const real* x = shared + values_at + (i / TRACE_BLOCK * FIELDS + k) * FIELD + line.begin;
-        const real* ends = shared + ENDS_AT + line.end * NODES;
-        real sum = 0;
+
+    // 2. The ends of all lines.
+    for (u32 item = threadIdx.x; item < n * FIELDS * DIM * ACROSS; item += THREADS) {
+        const u32 unknown = item / (DIM * ACROSS), d = item / ACROSS % DIM, line = item % ACROSS;
+        const u32 low = DIM == 3 ? line % FUNCTIONS : line, high = DIM == 3 ? line / FUNCTIONS : 0;
+        const real* x = state + unknown * Functions::SIZE + Functions::begin(d, low, high);
+        const u32 step = Functions::step(d);
+        real end[2] = {0, 0};
 #pragma unroll
-        for (int m = 0; m < NODES; ++m) sum += ends[m] * x[m * line.step];
-        out[i] = sum;
+        for (int m = 0; m < FUNCTIONS; ++m) {
+            const real y = x[m * step];
+            end[0] += traces_matrix[0][m] * y;
+            end[1] += traces_matrix[1][m] * y;
+        }
+        real* to = faces + (unknown * DIM + d) * 2 * FACE_SIZE + low + high * FACE_ROW;
+        to[0] = end[0];
+        to[FACE_SIZE] = end[1];
+    }
+    dg_block_sync();
+
+    // 3. From coefficients on faces to values at their points.
+    if (TRANSFORM) {
+        constexpr u32 ROWS = DIM == 3 ? FUNCTIONS : 1;
+        const u32 all = n * FIELDS * 2 * DIM;
+        convert(faces, all * ROWS, 1, [](u32 i) { return i / ROWS * FACE_SIZE + i % ROWS * FACE_ROW; });
+        dg_block_sync();
+        if (DIM == 3) {
+            convert(faces, all * NODES, FACE_ROW, [](u32 i) { return i / NODES * FACE_SIZE + i % NODES; });
+            dg_block_sync();
+        }
+    }
+
+    // 4. Results.
+    stored* out = a.out + (u64)(a.first + first) * TRACE_BLOCK;
+    for (u32 i = threadIdx.x; i < n * TRACE_BLOCK; i += THREADS) {
+        const u32 e = i / TRACE_BLOCK, k = i % FIELDS, place = face_place[i / FIELDS % NF];
+        const u32 side = place / LINES, line = place % LINES;
+        const u32 at = DIM == 3 ? line % NODES + line / NODES * FACE_ROW : line;
+        out[i] = faces[((e * FIELDS + k) * 2 * DIM + side) * FACE_SIZE + at];
     }
 }

@@ -147,13 +147,16 @@ pub(crate) struct LawText {
     pub(crate) source: bool,
     /// Whether the mesh has boundaries.
     pub(crate) boundaries: bool,
+    /// The number of the first unknowns; the fluxes of the others are zero.
+    pub(crate) changing: usize,
 }
 
 impl LawText {
     pub(crate) fn new<T>(physics: &dyn PointKernels<T>) -> Result<Self, TraceError> {
         let mut parameters = Parameters::new();
         let functions = physics.device_source(&mut parameters)?;
-        Ok(Self { parameters, functions, two_point: false, lifts: None, source: false, boundaries: true })
+        let (lifts, changing) = (None, physics.n_changing());
+        Ok(Self { parameters, functions, two_point: false, lifts, source: false, boundaries: true, changing })
     }
 
     /// With the formulas of the two-point flux, if there is one.
@@ -226,6 +229,7 @@ pub(crate) fn with_headers<T: PackScalar>(name: &str, text: String) -> Source {
         .header("sparse.cuh", include_str!("sparse.cuh"))
         .header("metric_rule.cuh", include_str!("metric_rule.cuh"))
         .header("gauss.cuh", include_str!("../tensors/gauss.cuh"))
+        .header("gauss_lines.cuh", include_str!("../tensors/gauss_lines.cuh"))
         .header("lines.cuh", include_str!("lines.cuh"))
         .header("prisms.cuh", include_str!("../prisms/prisms.cuh"))
         .header("prism_cubature.cuh", include_str!("../prisms/prism_cubature.cuh"))

@@ -49,6 +49,11 @@ pub(crate) struct Block {
 }
 
 impl Block {
+    /// A block without shared memory.
+    pub(crate) const fn new(elements: usize, threads: usize) -> Self {
+        Self { elements, threads, shared: 0 }
+    }
+
     /// One thread for each of the `rows` of an element, about `threads` in total, with few idle lanes.
     pub(crate) fn near(rows: usize, threads: usize) -> Self {
         let warps = |e: usize| (e * rows).next_multiple_of(32);
@@ -56,7 +61,7 @@ impl Block {
             |e: usize| (e * rows) as f64 / warps(e) as f64 + 0.02 * (e * rows) as f64 / threads as f64;
         let most = (threads / rows).max(1);
         let elements = (1..=most).max_by(|&a, &b| quality(a).total_cmp(&quality(b))).unwrap_or(1);
-        Self { elements, threads: elements * rows, shared: 0 }
+        Self::new(elements, elements * rows)
     }
 
     /// Pads the threads to whole warps.
