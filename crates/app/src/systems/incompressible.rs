@@ -10,6 +10,8 @@
 //! [`Hyperbolic`](super::hyperbolic::Hyperbolic) solver runs it.
 
 mod boundary;
+mod carried;
+mod carrier;
 mod components;
 mod device;
 mod elliptics;

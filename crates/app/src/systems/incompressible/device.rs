@@ -1,5 +1,8 @@
 //! The operators of incompressible flow on an NVIDIA device.
 
+use super::carried::Carried;
+use super::carrier::Carrier;
+use super::components::Components;
 use super::elliptics::Elliptics;
 use super::laws;
 use super::lower_order::LowerOrder;
@@ -21,6 +24,7 @@ use dgsuite_ops::elliptic::Triplet;
 use dgsuite_ops::{Discretization, Norms, OpsError, StepMeasure};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
+use dgsuite_timeint::Scheme;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -61,6 +65,8 @@ pub(super) struct DeviceMachine {
     velocity: Vec<Arc<OnDevice<f64>>>,
     first_order: Vec<FirstOrder>,
     measured: Measured,
+    /// Made for the first sub-step.
+    carried: Option<Carried>,
 }
 
 /// The state as one array, for integrals.
@@ -142,6 +148,7 @@ impl DeviceMachine {
             velocity,
             first_order,
             measured: Measured { u: RefCell::new(None), measures: RefCell::new(Measures::default()) },
+            carried: None,
         })
     }
 
@@ -271,6 +278,24 @@ impl Machine for DeviceMachine {
         of.discretization.time_step(of.u.buffer(), false)
     }
 
+    fn carry(
+        &mut self,
+        scheme: Scheme,
+        steps: (&[f64], f64),
+        carrier: &mut Carrier<'_, V>,
+        field: &mut Components<V>,
+    ) -> Result<bool, OpsError> {
+        let of = &mut self.first_order[Pass::Transport as usize];
+        let carried = match &mut self.carried {
+            Some(carried) => carried,
+            none => none.insert(Carried::new(scheme, &of.u)?),
+        };
+        carried.carry(&mut of.discretization, &of.places, &mut of.u, steps, carrier, field)?;
+        // The next inputs of the pass replace all fields.
+        of.set.fill(true);
+        Ok(true)
+    }
+
     fn integrate_derivatives(
         &self,
         state: &[&V],
@@ -311,6 +336,7 @@ impl Machine for DeviceMachine {
             f.discretization.bytes() + places + 8 * (2 * f.u.len() + f.zero.len())
         };
         self.first_order.iter().map(first_order).sum::<usize>()
+            + self.carried.as_ref().map_or(0, Carried::bytes)
             + self.operator.bytes()
             + self.pressure.bytes(self.pressure.operator().0.bytes())
             + self.mass.bytes()

@@ -1,5 +1,7 @@
 //! What a step of incompressible flow needs of the machine on which it runs.
 
+use super::carrier::Carrier;
+use super::components::Components;
 use super::elliptics::Elliptics;
 use super::phases::Moment;
 use crate::systems::SystemError;
@@ -10,6 +12,7 @@ use dgsuite_ops::elliptic::Triplet;
 use dgsuite_ops::{Discretization, Norms, OpsError, StepMeasure};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
+use dgsuite_timeint::Scheme;
 use std::sync::Arc;
 
 /// A first-order operator: the right-hand side of a law.
@@ -93,6 +96,17 @@ pub(super) trait Machine: Send {
     fn elliptics(&self) -> &Elliptics;
     /// The step of explicit convection with the velocity `u` for the value 1 of a measure.
     fn convective_step(&mut self, u: &[&Self::V], measure: StepMeasure) -> Result<f64, OpsError>;
+    /// Carries `field` with the velocity `carrier` by explicit steps of `size` that begin at `begins`;
+    /// returns whether the machine has done so. Otherwise the steps are made of [`pass`](Self::pass).
+    fn carry(
+        &mut self,
+        _scheme: Scheme,
+        (_begins, _size): (&[f64], f64),
+        _carrier: &mut Carrier<'_, Self::V>,
+        _field: &mut Components<Self::V>,
+    ) -> Result<bool, OpsError> {
+        Ok(false)
+    }
     /// Integrals of formulas of the state `u v [w] p`, of its derivatives `[axis][field]`, and `x y z t`, by
     /// a rule of degree `degree`, with the conditions at boundaries of `outside`; `None` if the host must
     /// compute them.

@@ -13,6 +13,7 @@
 //! Karakus, Chalmers, Świrydowicz & Warburton, J. Comput. Phys. 390 (2019) 380–404, §2.3; Maday, Patera &
 //! Rønquist, J. Sci. Comput. 5 (1990) 263–292.
 
+use super::carrier::Carrier;
 use super::components::Components;
 use super::machine::{Machine, Pass};
 use crate::systems::SystemError;
@@ -23,6 +24,9 @@ use dgsuite_timeint::{Multistep, Rhs, Scheme, Stepper};
 
 /// The largest number of sub-steps in a step.
 const MOST: f64 = 1000.0;
+
+/// The scheme of the sub-steps.
+const SCHEME: Scheme = Scheme::Lserk54;
 
 /// Quotients that exceed a whole number by this fraction of it are rounded down.
 const SLACK: f64 = 1e-12;
@@ -38,7 +42,7 @@ pub(super) struct Subcycles<V: Vector> {
 impl<V: Vector<Scalar = f64>> Subcycles<V> {
     /// Sub-steps for polynomials of degree `order`.
     pub(super) fn new(of: Subcycling, order: usize, like: &Components<V>) -> Result<Self, GpuError> {
-        let stepper = Stepper::new(Scheme::Lserk54, like)?;
+        let stepper = Stepper::new(SCHEME, like)?;
         Ok(Self { of, order, stepper, carrier: like.zeros_like()? })
     }
 
@@ -72,10 +76,15 @@ impl<V: Vector<Scalar = f64>> Subcycles<V> {
         field: &mut Components<V>,
     ) -> Result<(), OpsError> {
         let Self { stepper, carrier, .. } = self;
-        let mut rhs = Transported { machine, start: t, past, times, carrier, at: None };
+        let mut carrier = Carrier { start: t, past, times, field: carrier, at: None };
         let size = dt / steps as f64;
-        for k in 0..steps {
-            stepper.step(&mut rhs, t + k as f64 * size, size, field)?;
+        let begins: Vec<f64> = (0..steps).map(|k| t + k as f64 * size).collect();
+        if machine.carry(SCHEME, (&begins, size), &mut carrier, field)? {
+            return Ok(());
+        }
+        let mut rhs = Transported { machine, carrier };
+        for begin in begins {
+            stepper.step(&mut rhs, begin, size, field)?;
         }
         Ok(())
     }
@@ -84,12 +93,7 @@ impl<V: Vector<Scalar = f64>> Subcycles<V> {
 /// `−∇·(ū ⊗ u)`.
 struct Transported<'a, M: Machine> {
     machine: &'a mut M,
-    start: f64,
-    past: &'a [Components<M::V>],
-    times: &'a Multistep,
-    /// ū at the time in `at`.
-    carrier: &'a mut Components<M::V>,
-    at: Option<f64>,
+    carrier: Carrier<'a, M::V>,
 }
 
 impl<M: Machine> Rhs for Transported<'_, M> {
@@ -97,14 +101,7 @@ impl<M: Machine> Rhs for Transported<'_, M> {
     type Error = OpsError;
 
     fn eval(&mut self, t: f64, u: &Self::Vector, du: &mut Self::Vector) -> Result<(), OpsError> {
-        if self.at != Some(t) {
-            let weights = self.times.interpolation(t - self.start, self.times.available_order());
-            let terms: Vec<_> =
-                self.past.iter().zip(&weights).filter(|(_, w)| **w != 0.0).map(|(u, w)| (*w, u)).collect();
-            self.carrier.lincomb(0.0, &terms);
-            self.at = Some(t);
-        }
-        let inputs: Vec<_> = u.0.iter().chain(&self.carrier.0).enumerate().collect();
+        let inputs: Vec<_> = u.0.iter().chain(self.carrier.at(t)).enumerate().collect();
         let mut outputs: Vec<_> = du.0.iter_mut().enumerate().collect();
         self.machine.pass(Pass::Transport, t, &inputs, &mut outputs)
     }
