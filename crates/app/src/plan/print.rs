@@ -370,7 +370,11 @@ fn device_line(description: &Description, comm: &dyn Communicator) -> String {
     };
     match comm.size() {
         1 => device,
-        n => format!("{n} ranks ({}), each on {device}", comm.plane()),
+        n => {
+            // GPUs have numbers of their own on each rank.
+            let who = if description.device_name.is_empty() { "each" } else { "rank 0" };
+            format!("{n} ranks ({}), {who} on {device}", comm.plane())
+        }
     }
 }
 
