@@ -10,7 +10,7 @@ use dgsuite::pipeline::Document;
 use dgsuite::pipeline::node::Node;
 use dgsuite::pipeline::source::Source;
 use dgsuite::plan::Choices;
-use dgsuite::run::Prepared;
+use dgsuite::run::flow::FlowRun;
 use dgsuite_mesh::gmsh::{self, Format, ReadOptions, Version};
 use dgsuite_mesh::{Across, Mesh};
 use dgsuite_physics::Dual;
@@ -98,7 +98,7 @@ pub fn checkpoint(data: &[u8]) {
     for bytes in [data.to_vec(), sealed(data)] {
         fs::write(&path, bytes).expect("a temporary file");
         let choices = Choices { restart: Some(path.clone()), ..Choices::default() };
-        if let Err(error) = Prepared::new(&document, &choices) {
+        if let Err(error) = FlowRun::new(&document, &choices) {
             assert!(!error.to_string().is_empty());
         }
     }
