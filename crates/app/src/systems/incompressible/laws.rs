@@ -23,7 +23,7 @@ pub(super) struct Posed {
     pub(super) boundaries: Vec<BoundaryBinding<f64>>,
 }
 
-/// Gauss points along a line of a hexahedron for which a GPU has a thread a point: ten cubed are 1000.
+/// Gauss points along a line of a hexahedron: the work grows with the fourth power of their number.
 const MOST_POINTS: usize = 10;
 
 /// The space of an operator: the nodes of the elliptic operator, with a cubature that integrates it exactly
