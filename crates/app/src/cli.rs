@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use dgsuite_gpu::comm::CommError;
+use dgsuite_gpu::comm::{CommError, MPI_ADAPTER};
 use serde_json::{Value, json};
 
 use self::ranks::Team;
@@ -73,6 +73,9 @@ enum Command {
     Bench(Box<bench::BenchArgs>),
     /// List the devices that pipelines can run on
     Devices,
+    /// Print the adapter (C) for an MPI library without the standard ABI, such as Open MPI 5
+    #[command(after_help = ADAPTER_HELP)]
+    MpiAdapter,
     /// Draw fields of finished runs (PNG, SVG): the plane, cuts and surfaces of solids
     #[command(after_help = picture::HELP)]
     Picture(Box<picture::PictureArgs>),
@@ -113,6 +116,15 @@ Editors with a YAML language server complete and check a file whose first line n
 
 Example:
   dgsuite schema > dgsuite.json";
+
+const ADAPTER_HELP: &str = "\
+MPI libraries with the standard ABI of MPI 5 need no adapter; `dgsuite devices` shows the library in use.
+
+Example, with the compiler and the launcher of this MPI:
+  dgsuite mpi-adapter > dgsuite-mpi.c
+  mpicc -O2 -shared -fPIC -o libdgsuite_mpi.so dgsuite-mpi.c
+  export DGSUITE_MPI_LIBRARY=$PWD/libdgsuite_mpi.so
+  mpiexec -n 8 dgsuite run vortex.yaml";
 
 const COMPLETIONS_HELP: &str = "\
 Examples:
@@ -296,6 +308,10 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Bench(args) => bench::bench(&args),
         Command::Devices => {
             print(&devices::describe())?;
+            Ok(0)
+        }
+        Command::MpiAdapter => {
+            print(MPI_ADAPTER)?;
             Ok(0)
         }
         Command::Picture(args) => {

@@ -69,7 +69,7 @@ pub(crate) use buffers::check_rank;
 pub use children::{child_rank, run_children};
 pub use error::CommError;
 pub use launch::{COMM_PLANE_VARIABLE, Launch, connect, launched};
-pub use mpi::{MPI_VARIABLE, Mpi, mpi_library};
+pub use mpi::{MPI_ADAPTER, MPI_VARIABLE, Mpi, mpi_library};
 pub use threads::{Delay, Loss, ThreadOptions, Threads, on_each, threads, threads_with};
 
 /// The environment variable with the deadline of every wait, in seconds.

@@ -13,15 +13,16 @@ macro_rules! function_table {
         }
 
         impl $Table {
-            /// Finds all functions; they stay valid, because the library is never closed.
+            /// Finds all functions, whose names in the library begin with `prefix`; they stay valid, because
+            /// the library is never closed.
             ///
             /// # Safety
             /// Functions of these names have these types.
-            unsafe fn new(library: libloading::Library) -> Result<Self, String> {
+            unsafe fn new(library: libloading::Library, prefix: &str) -> Result<Self, String> {
                 let table = Self {
                     $($name: {
                         // SAFETY: by the caller's contract.
-                        let symbol = unsafe { library.get(concat!($symbol, "\0").as_bytes()) };
+                        let symbol = unsafe { library.get(format!("{prefix}{}\0", $symbol).as_bytes()) };
                         *symbol.map_err(|_| concat!("it has no function ", $symbol).to_owned())?
                     },)*
                 };

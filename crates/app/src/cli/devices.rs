@@ -34,7 +34,8 @@ pub(super) fn describe() -> String {
         Err(_) => {
             _ = writeln!(
                 text,
-                "no MPI library of the standard ABI (`pip install mpich`): ranks of torchrun or srun use sockets"
+                "no MPI library of the standard ABI (`pip install mpich`; for another MPI `dgsuite mpi-adapter`): \
+                 ranks of torchrun or srun use sockets"
             );
         }
     }

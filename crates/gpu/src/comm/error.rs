@@ -76,9 +76,10 @@ pub enum CommError {
         /// Size of the buffer, in bytes.
         bytes: usize,
     },
-    /// There is no library of MPI's standard ABI.
+    /// There is no library of MPI's standard ABI, and no adapter for another one.
     #[error(
-        "no MPI library of the standard ABI was found (libmpi_abi.so.1 of MPICH 5 or Open MPI 6): install one \
+        "no MPI library of the standard ABI was found (libmpi_abi.so.1 of MPICH 5, Open MPI 6 or a recent Intel MPI): \
+         for another MPI, such as Open MPI 5, compile the adapter that `dgsuite mpi-adapter` prints, or install one \
          (`pip install mpich` brings a library and its mpiexec), or let DGSUITE_MPI_LIBRARY name the file; \
          tried: {tried}"
     )]

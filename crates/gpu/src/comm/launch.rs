@@ -9,6 +9,7 @@ use super::{Alone, CommError, Communicator, deadline, sockets};
 pub const COMM_PLANE_VARIABLE: &str = "DGSUITE_COMM_PLANE";
 
 const TORCHRUN: &str = "torchrun";
+const SRUN: &str = "srun";
 
 /// The place of this process among those that a launcher started together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ const ROWS: [Row; 7] = [
         also: Some("PMI_SIZE"),
     },
     Row {
-        launcher: "srun",
+        launcher: SRUN,
         rank: "SLURM_PROCID",
         size: &["SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"],
         local_rank: "SLURM_LOCALID",
@@ -102,10 +103,15 @@ impl Launch {
             let size = row.size.iter().find_map(|name| number(name));
             let local_rank = number(row.local_rank).or_else(|| number("SLURM_LOCALID"));
             // A step of Slurm with one task is an ordinary process.
-            let alone = row.launcher == "srun" && size.is_none_or(|size| size < 2);
+            let alone = row.launcher == SRUN && size.is_none_or(|size| size < 2);
             (!alone).then_some(Self { rank, size, local_rank, launcher: row.launcher })
         });
         launch.filter(|launch| launch.size.is_none_or(|size| launch.rank < size))
+    }
+
+    /// Whether nothing says where the processes could meet without MPI: launchers of MPI do not.
+    fn has_no_place(&self) -> bool {
+        self.launcher != SRUN && std::env::var_os("MASTER_ADDR").is_none()
     }
 }
 
@@ -125,7 +131,8 @@ pub fn launched() -> Option<Launch> {
 
 /// The communicator of this process: [`Alone`] without a launch, or with one of a single rank. Otherwise the
 /// plane is that of [`COMM_PLANE_VARIABLE`]; without it, processes of `torchrun` are connected by `sockets`,
-/// others by [`Mpi`] or, if no MPI library is found and [`MPI_VARIABLE`] does not name one, by `sockets`.
+/// others by [`Mpi`] or, if no MPI library is found, [`MPI_VARIABLE`] does not name one, and they have a
+/// place to meet, by `sockets`.
 ///
 /// # Errors
 /// [`CommError::NoMpi`], [`CommError::Strangers`], [`CommError::Mpi`]; [`CommError::Meeting`] without MPI;
@@ -143,7 +150,7 @@ pub fn connect(launch: Option<&Launch>) -> Result<Arc<dyn Communicator>, CommErr
             let (variable, value) = (COMM_PLANE_VARIABLE, value.to_owned());
             return Err(CommError::Variable { variable, value, expected: "mpi or sockets" });
         }
-        Err(_) => launch.launcher != TORCHRUN && (named || mpi_library().is_ok()),
+        Err(_) => launch.launcher != TORCHRUN && (named || mpi_library().is_ok() || launch.has_no_place()),
     };
     match by_mpi {
         true => Ok(Arc::new(Mpi::connect(launch, deadline()?)?)),

@@ -18,7 +18,7 @@ mod operation;
 
 use exchange::Messages;
 use library::{INT64, MAX, SUM, UINT64};
-pub use library::{MPI_VARIABLE, mpi_library};
+pub use library::{MPI_ADAPTER, MPI_VARIABLE, mpi_library};
 use link::{Call, Link};
 use operation::Operation;
 

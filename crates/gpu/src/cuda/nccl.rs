@@ -123,7 +123,7 @@ fn api() -> Result<&'static Api, CommError> {
 
 fn accept(library: Library, path: &Path) -> Result<Api, String> {
     // SAFETY: the types are those of nccl.h, and the library has its functions.
-    let functions = unsafe { Functions::new(library) }?;
+    let functions = unsafe { Functions::new(library, "") }?;
     let mut number = 0;
     // SAFETY: `number` is valid for a write.
     let code = unsafe { (functions.get_version)(&mut number) };

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use dgsuite_gpu::comm::{CommError, Communicator, connect, launched};
+use dgsuite_gpu::comm::{CommError, Communicator, connect, launched, mpi_library};
 
 use crate::conversation::{conversation, partners, work};
 
@@ -83,7 +83,8 @@ pub(crate) fn digest(heard: &[Vec<u8>]) -> u64 {
 /// Everything that ranks can do, as one digest on all ranks.
 pub(crate) fn everything(comm: &dyn Communicator) -> Result<u64, CommError> {
     let mut heard = conversation(comm, 4)?;
-    let mut max = [comm.rank() as f64, -1.0, -0.0, if comm.rank() == 1 { f64::NAN } else { f64::INFINITY }];
+    let mut max =
+        [1.5 - comm.rank() as f64, -1.0, -0.0, if comm.rank() == 1 { f64::NAN } else { f64::INFINITY }];
     comm.max(&mut max)?;
     heard.extend(max.map(|x| x.to_bits().to_ne_bytes().to_vec()));
     comm.barrier()?;
@@ -127,7 +128,10 @@ fn this_rank() {
         None => (&*case, rank == comm.size() - 1),
     };
     let result = match case {
-        "everything" => everything(&*comm).map(|digest| println!("[rank {rank}] digest {digest}")),
+        "everything" => everything(&*comm).map(|digest| {
+            println!("by {}", mpi_library().map_or("no library", |(_, version)| version));
+            println!("[rank {rank}] digest {digest}");
+        }),
         _ if !special => (0..1_000_000).try_for_each(|_| work(&*comm)),
         _ if case.starts_with("killed") || case.starts_with("stopped") => {
             let rounds: u32 = case.trim_start_matches(char::is_alphabetic).parse().unwrap();
@@ -144,9 +148,9 @@ fn this_rank() {
             work(&*comm)
         }),
         "calls" => work(&*comm).and_then(|()| comm.barrier()),
-        "lengths" => {
+        "shorter" | "longer" => {
             let mut partners = partners(&*comm, 8);
-            partners[0].send -= 8;
+            partners[0].send = if case == "shorter" { partners[0].send - 8 } else { partners[0].send + 8 };
             comm.exchange(&partners).and_then(|mut exchange| {
                 exchange.start()?;
                 exchange.finish()

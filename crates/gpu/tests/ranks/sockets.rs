@@ -67,7 +67,7 @@ fn failures_end_all_ranks_without_mpi() {
         ("abort", "60", [0, 1], "rank 2 ended the run: the density is negative"),
         ("panic", "60", [0, 1], "rank 2 ended the run: it panicked"),
         ("leave", "60", [0, 1], "rank 2 has ended, but other ranks still wait for it"),
-        ("lengths", "60", [0, 1], "rank 2 sent 24 bytes where rank 0 expects 32"),
+        ("shorter", "60", [0, 1], "rank 2 sent 24 bytes where rank 0 expects 32"),
         ("root-abort", "60", [1, 2], "rank 0 ended the run: the density is negative"),
         ("root-panic", "60", [1, 2], "rank 0 ended the run: its thread panicked"),
         ("root-leave", "60", [1, 2], "rank 0 has ended, but other ranks still wait for it"),

@@ -3,7 +3,8 @@
 //! With this ABI one program serves every implementation: handles are words of the size of a pointer, and the
 //! predefined ones are small constants. Source: Message Passing Interface Forum (2025), *MPI: A
 //! Message-Passing Interface Standard, Version 5.0*, ch. 20; values from its header `mpi.h` (`mpi_abi.h` of
-//! MPICH 5.0).
+//! MPICH 5.0). An older library serves through the adapter `adapter.c`, which has the same functions with a
+//! prefix.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ops::Deref;
@@ -18,8 +19,16 @@ use crate::library::{function_table, open_first};
 /// The environment variable with the file of the MPI library.
 pub const MPI_VARIABLE: &str = "DGSUITE_MPI_LIBRARY";
 
+/// The C text of an adapter for libraries without the standard ABI, which the compiler of the library
+/// (`mpicc`) makes a library for [`MPI_VARIABLE`]. Its first comment has the commands.
+pub const MPI_ADAPTER: &str = include_str!("adapter.c");
+
 /// The file names of a library of the standard ABI.
 const NAMES: [&str; 2] = ["libmpi_abi.so.1", "libmpi_abi.so"];
+/// The file name of an adapter in the folder of the program.
+const ADAPTER: &str = "libdgsuite_mpi.so";
+/// The prefix of the functions of an adapter.
+const PREFIX: &str = "dgsuite_";
 
 macro_rules! handles {
     ($($Name:ident)*) => { $(
@@ -152,9 +161,9 @@ fn open() -> Result<Api, String> {
     unsafe { open_first(&candidates(), accept) }
 }
 
-/// The file in the variable and no other; or the file beside the program that started this process, or beside
-/// the `mpiexec` in PATH, so that launcher and library belong together; then the names for the system's
-/// search.
+/// The file in the variable and no other; or an adapter in the folder of this program, the file beside the
+/// program that started this process, or beside the `mpiexec` in PATH, so that launcher and library belong
+/// together; then the names for the system's search.
 fn candidates() -> Vec<PathBuf> {
     if let Some(path) = std::env::var_os(MPI_VARIABLE) {
         return vec![path.into()];
@@ -165,7 +174,9 @@ fn candidates() -> Vec<PathBuf> {
         let file = launcher.parent()?.parent()?.join("lib").join(NAMES[0]);
         file.exists().then_some(file)
     });
-    let mut found: Vec<PathBuf> = beside.collect();
+    let program = std::env::current_exe().and_then(|program| program.canonicalize());
+    let adapter = program.ok().and_then(|program| Some(program.parent()?.join(ADAPTER)));
+    let mut found: Vec<PathBuf> = adapter.filter(|file| file.exists()).into_iter().chain(beside).collect();
     found.extend(NAMES.map(PathBuf::from));
     found.dedup();
     found
@@ -180,8 +191,10 @@ fn parent() -> Option<PathBuf> {
 }
 
 fn accept(library: Library, path: &Path) -> Result<Api, String> {
+    // SAFETY: the symbol is not used.
+    let adapted = unsafe { library.get::<*const c_void>(b"dgsuite_MPI_Abi_get_version\0") }.is_ok();
     // SAFETY: nothing but queries is called before the version of the ABI is known.
-    let functions = unsafe { Functions::new(library) }?;
+    let functions = unsafe { Functions::new(library, if adapted { PREFIX } else { "" }) }?;
     let mut api = Api { path: path.to_owned(), version: String::new(), functions };
     let (mut major, mut minor) = (-1, -1);
     // SAFETY: both arguments are valid for a write; this function may be called before initialisation.
@@ -201,6 +214,34 @@ fn accept(library: Library, path: &Path) -> Result<Api, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_adapter_has_the_values_of_the_standard_abi() {
+        let values = [
+            ("COMM_NULL", COMM_NULL.0),
+            ("COMM_WORLD", COMM_WORLD.0),
+            ("BYTE", BYTE.0),
+            ("INT64", INT64.0),
+            ("UINT64", UINT64.0),
+            ("SUM", SUM.0),
+            ("MAX", MAX.0),
+            ("REQUEST_NULL", REQUEST_NULL.0),
+            ("ERRORS_RETURN", ERRORS_RETURN.0),
+        ];
+        let lines = values.map(|(name, value)| format!("    ABI_{name} = {value:#x},"));
+        let numbers = [
+            ("ANY_SOURCE", ANY_SOURCE),
+            ("ANY_TAG", ANY_TAG),
+            ("THREAD_SERIALIZED", THREAD_SERIALIZED),
+            ("PENDING", PENDING),
+            ("IN_STATUS", IN_STATUS),
+            ("MAX_ERROR_STRING", MAX_ERROR_STRING as c_int),
+        ];
+        let numbers = numbers.map(|(name, value)| format!("    ABI_{name} = {value},"));
+        for line in lines.into_iter().chain(numbers) {
+            assert!(MPI_ADAPTER.lines().any(|found| found == line), "{line}");
+        }
+    }
 
     #[test]
     fn the_cause_at_the_end_of_a_description_is_told() {
