@@ -157,8 +157,31 @@ pub(super) fn api() -> Result<&'static Api, CommError> {
 }
 
 fn open() -> Result<Api, String> {
+    #[cfg(feature = "mpi-native")]
+    if std::env::var_os(MPI_VARIABLE).is_none()
+        && let Some(file) = built_in()
+    {
+        let candidates: Vec<PathBuf> = std::iter::once(file.to_path_buf()).chain(candidates()).collect();
+        // SAFETY: as below; the first is the adapter that was compiled with this program.
+        let mut opened = unsafe { open_first(&candidates, accept) };
+        if let Ok(api) = &mut opened
+            && api.path == candidates[0]
+        {
+            api.path = "built in".into();
+        }
+        return opened;
+    }
     // SAFETY: libraries with the name of MPI, or named by the user.
     unsafe { open_first(&candidates(), accept) }
+}
+
+/// The adapter that was compiled with this program, as a file until it is open.
+#[cfg(feature = "mpi-native")]
+fn built_in() -> Option<tempfile::TempPath> {
+    let library = include_bytes!(env!("DGSUITE_MPI_ADAPTER", "the full path of the compiled adapter"));
+    let mut file = tempfile::Builder::new().suffix(ADAPTER).tempfile().ok()?;
+    std::io::Write::write_all(&mut file, library).ok()?;
+    Some(file.into_temp_path())
 }
 
 /// The file in the variable and no other; or an adapter in the folder of this program, the file beside the
