@@ -237,7 +237,7 @@ FAULTS = {
         "dgsuite-ops", ["--test", "laws", "ranks::inviscid"],
     ),
     "two parts list their common faces in different orders": (
-        "crates/mesh/src/partition.rs",
+        "crates/mesh/src/partition/cutter.rs",
         "cuts.sort_unstable_by_key(|&(part, face, _)| (part, face));",
         "cuts.sort_unstable_by_key(|&(part, _, cut)| (part, cut.own));",
         "dgsuite-ops", ["--test", "laws", "ranks::inviscid"],

@@ -63,6 +63,7 @@ mod order;
 mod served;
 mod sockets;
 mod threads;
+mod unequal;
 
 pub use alone::Alone;
 pub(crate) use buffers::check_rank;
@@ -71,6 +72,7 @@ pub use error::CommError;
 pub use launch::{COMM_PLANE_VARIABLE, Launch, connect, launched};
 pub use mpi::{MPI_ADAPTER, MPI_VARIABLE, Mpi, mpi_library};
 pub use threads::{Delay, Loss, ThreadOptions, Threads, on_each, threads, threads_with};
+pub use unequal::{one_works, pass};
 
 /// The environment variable with the deadline of every wait, in seconds.
 pub const TIMEOUT_VARIABLE: &str = "DGSUITE_COMM_TIMEOUT";

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use crate::bytes::{Reader, Writer};
 use crate::nearby::Nearby;
-use crate::{Across, Mesh};
+use crate::{Across, Mesh, MeshError};
 
 /// A point of the plane.
 type Point = [f64; 2];
@@ -28,13 +29,13 @@ type Point = [f64; 2];
 /// # Source
 /// The use of circles through neighbouring points follows Krivodonova & Berger, J. Comput. Phys. 211 (2006)
 /// 492–512; the term with `κ′` is this program's.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BoundaryCurve {
     chords: Vec<Chord>,
 }
 
 /// A face as a chord of the curve.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Chord {
     start: Point,
     end: Point,
@@ -137,6 +138,32 @@ impl Arc {
 }
 
 impl BoundaryCurve {
+    /// The curve as bytes, the same on every machine.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer::with_capacity(48 * self.chords.len() + 8);
+        out.list(&self.chords, |out, chord| {
+            out.reals(&chord.start);
+            out.reals(&chord.end);
+            out.reals(&[chord.curvature, chord.slope]);
+        });
+        out.finish()
+    }
+
+    /// The curve of these bytes.
+    ///
+    /// # Errors
+    /// [`MeshError::Message`] if they are no curve.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, MeshError> {
+        let mut from = Reader::new(bytes, "the curve of a boundary");
+        let chords = from.list(|from| {
+            let (start, end, [curvature, slope]) = (from.reals()?, from.reals()?, from.reals()?);
+            Ok(Chord { start, end, curvature, slope })
+        })?;
+        from.finish()?;
+        Ok(Self { chords })
+    }
+
     /// Returns the unit normals of the curve at points of its chords, out of the domain. A point beside the
     /// chords has the normal of the nearest one.
     #[must_use]

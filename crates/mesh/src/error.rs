@@ -461,6 +461,12 @@ pub enum MeshError {
         /// The reason.
         reason: String,
     },
+    /// Bytes from another process that cannot be what they should be.
+    #[error("the bytes of {what} are damaged")]
+    Message {
+        /// What they should be.
+        what: &'static str,
+    },
     /// A number of items that exceeds 32-bit indices.
     #[error("{count} {what} are too many (at most {max})")]
     TooLarge {

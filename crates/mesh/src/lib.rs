@@ -18,7 +18,8 @@
 //! | renumber for locality | [`Mesh::renumber`] |
 //! | compute volumes, sizes and quality | [`Mesh::volumes`], [`quality::statistics`] |
 //! | write a `.msh` file | [`Mesh::write`] |
-//! | cut a mesh into parts | [`Partition`], [`Part`] |
+//! | cut a mesh into parts | [`Partition`], [`Cutter`], [`Part`] |
+//! | send parts to other processes | [`Part::to_bytes`], [`Overview`] |
 //! | identify a mesh | [`Mesh::digest`] |
 //!
 //! ```
@@ -44,6 +45,7 @@
 //! * The same input gives the same mesh, for any number of threads.
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod conform;
 mod connect;
 mod curve;
@@ -58,6 +60,7 @@ mod mesh;
 mod names;
 mod nearby;
 mod orient;
+mod overview;
 mod partition;
 mod periodic;
 pub mod quality;
@@ -77,7 +80,8 @@ pub use locate::Locator;
 pub use mesh::{
     Across, BoundaryTag, ElementSet, Face, Mesh, PeriodicFace, PeriodicLink, RegionTag, Side, UNNAMED,
 };
-pub use partition::{Cut, Cutting, Part, Partition, PartitionStatistics};
+pub use overview::{Overview, SetSize};
+pub use partition::{Cut, Cutter, Cutting, Part, Partition, PartitionStatistics};
 pub use renumber::SpaceFillingCurve;
 
 /// The examples of the README as tests.

@@ -2,12 +2,17 @@
 //!
 //! A partition cuts the space-filling curve through all elements into ranges of equal weight. Consecutive
 //! elements of one set (a *run*) stay together, so that the SIMD blocks of a part are full. Partitions and
-//! parts depend on the mesh and on the number of parts alone: each process can compute its own part.
+//! parts depend on the mesh and on the number of parts alone. One process cuts the mesh, and sends the parts
+//! to the others as bytes ([`Part::to_bytes`]).
 
+mod cutter;
 #[cfg(feature = "metis")]
 mod graph;
+pub(crate) mod message;
 
-use crate::{Across, ElementSet, Face, Mesh, MeshError, PeriodicFace, Side, SpaceFillingCurve};
+pub use cutter::Cutter;
+
+use crate::{Across, Mesh, MeshError, Side, SpaceFillingCurve};
 
 /// Elements of a run, which belong to one part.
 const RUN: usize = 8;
@@ -210,65 +215,13 @@ impl Partition {
         PartitionStatistics { elements: self.counts(), cuts, neighbours, load }
     }
 
-    /// Part `part` of `mesh`.
+    /// Part `part` of `mesh`. [`Cutter`] makes all of them faster.
     ///
     /// # Panics
     /// If there is no such part, or if the partition belongs to another mesh.
     #[must_use]
     pub fn part(&self, mesh: &Mesh, part: usize) -> Part {
-        assert!(part < self.parts, "part {part} of {}", self.parts);
-        assert!(self.of.len() == mesh.n_elements(), "the partition has other elements than the mesh");
-        let inside = |e: usize| self.of[e] as usize == part;
-        let elements: Vec<u32> = (0..mesh.n_elements()).filter(|&e| inside(e)).map(|e| e as u32).collect();
-        let mut local = vec![u32::MAX; mesh.n_elements()];
-        elements.iter().enumerate().for_each(|(i, &e)| local[e as usize] = i as u32);
-
-        let (sets, points) = sets_of(mesh, &inside);
-        let own = |side: Side| Side { element: local[side.element as usize], face: side.face };
-        let (mut faces, mut periodic_faces) = (Vec::new(), Vec::new());
-        let mut cuts: Vec<(u32, Side, Cut)> = Vec::new();
-        let mut origin = mesh.periodic_faces.iter().peekable();
-        for face in &mesh.faces {
-            let periodic = origin.next_if(|p| p.minus == face.minus);
-            let minus_inside = inside(face.minus.element as usize);
-            let Some((plus, orientation)) = beyond(face.across) else {
-                if minus_inside {
-                    faces.push(Face { minus: own(face.minus), across: face.across });
-                }
-                continue;
-            };
-            match (minus_inside, inside(plus.element as usize)) {
-                (true, true) => {
-                    let minus = own(face.minus);
-                    let across = match face.across {
-                        Across::Periodic { .. } => Across::Periodic { plus: own(plus), orientation },
-                        _ => Across::Interior { plus: own(plus), orientation },
-                    };
-                    faces.push(Face { minus, across });
-                    periodic_faces.extend(periodic.map(|p| PeriodicFace { minus, ..*p }));
-                }
-                (false, false) => {}
-                (first, _) => {
-                    let (inner, other) = if first { (face.minus, plus) } else { (plus, face.minus) };
-                    let part = self.of[other.element as usize];
-                    let cut = Cut { own: own(inner), other, part, orientation };
-                    cuts.push((part, face.minus, cut));
-                }
-            }
-        }
-        // A face is identified by its minus side in the whole mesh, which is the same for both parts.
-        cuts.sort_unstable_by_key(|&(part, face, _)| (part, face));
-        let mesh = Mesh {
-            dim: mesh.dim,
-            points,
-            sets,
-            faces,
-            boundaries: mesh.boundaries.clone(),
-            region_names: mesh.region_names.clone(),
-            links: mesh.links.clone(),
-            periodic_faces,
-        };
-        Part { mesh, elements, cuts: cuts.into_iter().map(|(_, _, cut)| cut).collect() }
+        Cutter::new(mesh, self).part(part)
     }
 }
 
@@ -280,35 +233,4 @@ fn beyond(across: Across) -> Option<(Side, u8)> {
         }
         Across::Boundary(_) => None,
     }
-}
-
-/// The elements inside, set by set, and the points that they use, numbered by first use.
-fn sets_of(mesh: &Mesh, inside: &impl Fn(usize) -> bool) -> (Vec<ElementSet>, Vec<[f64; 3]>) {
-    let mut number = vec![u32::MAX; mesh.points.len()];
-    let (mut sets, mut points, mut first) = (Vec::new(), Vec::new(), 0);
-    for set in &mesh.sets {
-        let kept: Vec<usize> = (0..set.len()).filter(|&i| inside(set.first + i)).collect();
-        if kept.is_empty() {
-            continue;
-        }
-        let mut nodes = Vec::with_capacity(kept.len() * set.nodes_per_element());
-        for &node in kept.iter().flat_map(|&i| set.element(i)) {
-            let new = &mut number[node as usize];
-            if *new == u32::MAX {
-                *new = points.len() as u32;
-                points.push(mesh.points[node as usize]);
-            }
-            nodes.push(*new);
-        }
-        sets.push(ElementSet {
-            shape: set.shape,
-            order: set.order,
-            nodes,
-            tags: kept.iter().map(|&i| set.tags[i]).collect(),
-            regions: kept.iter().map(|&i| set.regions[i]).collect(),
-            first,
-        });
-        first += kept.len();
-    }
-    (sets, points)
 }

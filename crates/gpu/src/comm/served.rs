@@ -57,7 +57,7 @@ pub(super) fn is_late(error: &io::Error) -> bool {
 /// one as well.
 #[expect(clippy::needless_pass_by_value, reason = "its end shows the other ranks that the process has ended")]
 pub(super) fn serve(rank: Threads, mut requests: impl Read, answers: &Mutex<impl Write>) {
-    let mut exchanges: Vec<Box<dyn Exchange>> = Vec::new();
+    let mut exchanges = Vec::new();
     while let Ok(request) = read_request(&mut requests) {
         if let Some(answer) = carry_out(&rank, &mut exchanges, request)
             && write_answer(&mut *locked(answers), &answer).is_err()
@@ -73,7 +73,14 @@ pub(super) fn tell(answers: &Mutex<impl Write>, error: CommError) {
     let _ = write_answer(&mut *locked(answers), &Err(error));
 }
 
-fn carry_out(rank: &Threads, exchanges: &mut Vec<Box<dyn Exchange>>, request: Request) -> Option<Answer> {
+/// The exchanges of a rank by number; `None` for those that it does not use any more.
+type Exchanges = Vec<Option<Box<dyn Exchange>>>;
+
+fn numbered(exchanges: &mut Exchanges, i: usize) -> Option<&mut Box<dyn Exchange>> {
+    exchanges.get_mut(i).and_then(Option::as_mut)
+}
+
+fn carry_out(rank: &Threads, exchanges: &mut Exchanges, request: Request) -> Option<Answer> {
     let answer = |result: Result<Vec<u8>, CommError>| Some(result);
     match request {
         Request::Sum(mut values) => answer(rank.sum(&mut values).map(|()| wire::of_integers(&values))),
@@ -88,19 +95,23 @@ fn carry_out(rank: &Threads, exchanges: &mut Vec<Box<dyn Exchange>>, request: Re
             None
         }
         Request::Exchange(partners) => answer(rank.exchange(&partners).map(|exchange| {
-            exchanges.push(exchange);
+            exchanges.push(Some(exchange));
             Vec::new()
         })),
-        Request::Start(i, messages) => answer(exchanges.get_mut(i).map_or(Ok(Vec::new()), |exchange| {
+        Request::End(i) => {
+            exchanges.get_mut(i).map(Option::take);
+            None
+        }
+        Request::Start(i, messages) => answer(numbered(exchanges, i).map_or(Ok(Vec::new()), |exchange| {
             for (k, message) in messages.iter().enumerate() {
                 exchange.outgoing(k).copy_from_slice(message);
             }
             exchange.start().map(|()| Vec::new())
         })),
         Request::Poll(i) => answer(
-            exchanges.get_mut(i).map_or(Ok(Vec::new()), |exchange| Ok(vec![u8::from(exchange.poll()?)])),
+            numbered(exchanges, i).map_or(Ok(Vec::new()), |exchange| Ok(vec![u8::from(exchange.poll()?)])),
         ),
-        Request::Finish(i, partners) => answer(exchanges.get_mut(i).map_or(Ok(Vec::new()), |exchange| {
+        Request::Finish(i, partners) => answer(numbered(exchanges, i).map_or(Ok(Vec::new()), |exchange| {
             exchange.finish()?;
             Ok(wire::of_lists(&(0..partners).map(|k| exchange.incoming(k).to_vec()).collect::<Vec<_>>()))
         })),
@@ -230,6 +241,16 @@ struct ServedExchange {
     line: Arc<Mutex<Line>>,
     number: usize,
     buffers: Buffers,
+}
+
+impl Drop for ServedExchange {
+    fn drop(&mut self) {
+        let mut line = locked(&self.line);
+        if line.error.is_none() {
+            // The memory of its messages is free then. A lost connection shows in the next operation.
+            let _ = write_request(&mut line.stream, &Request::End(self.number));
+        }
+    }
 }
 
 impl Exchange for ServedExchange {

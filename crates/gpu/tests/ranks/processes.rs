@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use dgsuite_gpu::comm::{CommError, Communicator, connect, launched, mpi_library};
+use dgsuite_gpu::comm::{CommError, Communicator, connect, launched, mpi_library, one_works, pass};
 
 use crate::conversation::{conversation, partners, work};
 
@@ -99,6 +99,11 @@ pub(crate) fn everything(comm: &dyn Communicator) -> Result<u64, CommError> {
     let big = vec![comm.rank() as u8; 3 << 20];
     let parts = comm.gather(0, &big)?;
     assert!(parts.is_none_or(|parts| parts.iter().enumerate().all(|(i, p)| *p == vec![i as u8; 3 << 20])));
+    // Larger than one message.
+    let large: Vec<u8> = (0..(17 << 20) + 3).map(|i| (i % 251) as u8).collect();
+    let passed = pass(comm, root, 0, if comm.rank() == root { &large } else { &[] })?;
+    assert!(passed == if comm.rank() == 0 { large } else { Vec::new() });
+    assert_eq!(one_works(comm, 0, || 5)?, (comm.rank() == 0).then_some(5));
     Ok(digest(&[bytes]))
 }
 

@@ -20,6 +20,8 @@ pub(super) enum Request {
     Poll(usize),
     /// The number of the exchange and of its partners.
     Finish(usize, usize),
+    /// The number of an exchange that is not used any more. It has no answer.
+    End(usize),
 }
 
 /// The result of an operation.
@@ -118,6 +120,7 @@ pub(super) fn write_request(out: &mut impl Write, request: &Request) -> io::Resu
         Request::Start(i, messages) => write(out, 7, &with(*i, &of_lists(messages))),
         Request::Poll(i) => write(out, 8, &of_numbers(&[*i])),
         Request::Finish(i, partners) => write(out, 9, &of_numbers(&[*i, *partners])),
+        Request::End(i) => write(out, 10, &of_numbers(&[*i])),
     }
 }
 
@@ -139,6 +142,7 @@ pub(super) fn read_request(from: &mut impl Read) -> io::Result<Request> {
         7 => Request::Start(number(&body, 0), lists(rest())),
         8 => Request::Poll(number(&body, 0)),
         9 => Request::Finish(number(&body, 0), number(&body, 1)),
+        10 => Request::End(number(&body, 0)),
         _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "an unknown request")),
     })
 }
@@ -215,6 +219,7 @@ mod tests {
             Request::Start(3, vec![vec![7; 5], Vec::new()]),
             Request::Poll(4),
             Request::Finish(5, 2),
+            Request::End(6),
         ] {
             let mut bytes = Vec::new();
             write_request(&mut bytes, &request).expect("memory");
