@@ -8,7 +8,8 @@
 # is a run of one step of LSERK(5,4) with a checkpoint, on so many ranks of one thread, and a second run of one
 # step that continues from this checkpoint. Seconds: reading the file and making the plan, all of the set-up
 # (cutting and the discretisation included), the step, the checkpoint, the set-up of the second run. Memory is
-# the largest of any rank at any time. `DGSUITE_MPIEXEC` is the launcher of ranks, by default `mpiexec`.
+# the largest at any time: of rank 0, which reads the mesh, and of any other rank. `DGSUITE_MPIEXEC` is the
+# launcher of ranks, by default `mpiexec`; it must set `PMI_RANK`, `PMIX_RANK` or `OMPI_COMM_WORLD_RANK`.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -49,18 +50,23 @@ run() {
     local launcher=()
     [[ $1 == 1 ]] || launcher=("${DGSUITE_MPIEXEC:-mpiexec}" -n "$1")
     # shellcheck disable=SC2016
-    "${launcher[@]}" bash -c 'exec /usr/bin/time -f %M -o "memory-$$" "$@"' run \
+    "${launcher[@]}" bash -c 'rank=${PMI_RANK:-${PMIX_RANK:-${OMPI_COMM_WORLD_RANK:-0}}}
+        exec /usr/bin/time -f %M -o "memory-$rank-$$" "$@"' run \
         "$program" run case.yaml --quiet --overwrite "${@:2}" >&2
 }
 
+# The largest of the numbers in files, in MiB; a dash if there are none.
+mebibytes() { cat "$@" 2>/dev/null | sort -n | tail -1 | awk '{ print int($1 / 1024); n = 1 } END { if (!n) print "-" }'; }
+
 value() { sed -n "s/^ *\"$2\": \([0-9.eE+-]*\),\{0,1\}$/\1/p" "$1/summary.json" | head -1; }
 
-printf '%5s  %8s  %8s  %8s  %10s  %8s  %12s\n' ranks 'plan s' 'set-up s' 'step s' checkpoint restart 'MiB a rank'
+printf '%5s  %8s  %8s  %8s  %10s  %8s  %10s  %8s\n' \
+    ranks 'plan s' 'set-up s' 'step s' checkpoint restart 'MiB rank 0' 'others'
 for r in "${ranks[@]}"; do
     rm -f memory-*
     run "$r" --output first
     run "$r" --output second --restart first/checkpoints/latest --set time.steps=2 --set output.checkpoint=none
-    memory=$(cat memory-* | sort -n | tail -1)
-    printf '%5d  %8.1f  %8.1f  %8.2f  %10.2f  %8.1f  %12d\n' "$r" "$(value first plan_s)" "$(value first setup_s)" \
-        "$(value first run_s)" "$(value first output_s)" "$(value second setup_s)" $((memory / 1024))
+    printf '%5d  %8.1f  %8.1f  %8.2f  %10.2f  %8.1f  %10d  %8s\n' \
+        "$r" "$(value first plan_s)" "$(value first setup_s)" "$(value first run_s)" "$(value first output_s)" \
+        "$(value second setup_s)" "$(mebibytes memory-0-*)" "$(mebibytes memory-[1-9]*)"
 done

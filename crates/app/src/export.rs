@@ -85,7 +85,7 @@ impl Stored {
     /// The mesh.
     #[must_use]
     pub fn mesh(&self) -> &Mesh {
-        &self.solution.outline().mesh
+        self.solution.outline().mesh.seen()
     }
 
     /// The solver of a model in time, with the state.
@@ -96,7 +96,7 @@ impl Stored {
     /// The order of the cells that the run itself writes.
     #[must_use]
     pub fn order(&self) -> usize {
-        lattice_order(self.solution.outline().order, self.mesh())
+        lattice_order(self.solution.outline().order, self.mesh().max_order())
     }
 
     /// The options of the writer that the run itself uses.
@@ -140,7 +140,7 @@ impl Stored {
         fields: &Fields,
         order: usize,
     ) -> Result<UnstructuredFields, ExportError> {
-        let names = named_boundaries(boundaries, self.mesh())?;
+        let names = named_boundaries(boundaries, &self.mesh().boundary_names())?;
         Ok(surfaces::restrict(&self.volume(fields, order), self.mesh(), &names))
     }
 }

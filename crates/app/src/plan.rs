@@ -35,7 +35,7 @@ use std::sync::atomic::AtomicBool;
 
 use dgsuite_basis::{Correction, NodeSet, Representation};
 use dgsuite_gpu::comm::{Alone, Communicator};
-use dgsuite_mesh::{Mesh, MeshError};
+use dgsuite_mesh::{Mesh, MeshError, SetSize};
 use dgsuite_ops::{OpsError, agree};
 use dgsuite_physics::{Euler, Exact, NavierStokes};
 
@@ -67,6 +67,7 @@ use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
 use crate::pipeline::{DeviceSpec, Document, Pipeline};
 use crate::run::directory::Former;
+use crate::systems::RankMesh;
 use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceTerm};
 use crate::systems::incompressible::{FlowRate, Incompressible};
 use crate::writer::Format;
@@ -218,17 +219,29 @@ impl Plan {
     /// # Errors
     /// All mistakes that are found and do not follow from each other.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
-        let file = &document.root.place.source;
-        Self::resolved(document, choices).map_err(|mistakes| mistakes.in_order(file))
+        Self::on_mesh(document, choices, None)
     }
 
-    fn resolved(document: &Document, choices: &Choices) -> Result<Self, InputError> {
+    /// As [`new`](Self::new), on a mesh that is known.
+    fn on_mesh(document: &Document, choices: &Choices, mesh: Option<RankMesh>) -> Result<Self, InputError> {
+        let file = &document.root.place.source;
+        Self::resolved(document, choices, mesh).map_err(|mistakes| mistakes.in_order(file))
+    }
+
+    fn resolved(document: &Document, choices: &Choices, mesh: Option<RankMesh>) -> Result<Self, InputError> {
         let pipeline = document.pipeline()?;
-        let load = Load::of_flow(&pipeline);
-        let (mesh, mut warnings) = mesh::build(&pipeline.mesh, &pipeline.constants, &pipeline.base, &load)?;
-        let law = law(&pipeline, mesh.dim)?;
-        let variables = Variables::of(&law, mesh.dim);
-        fits_the_plane(pipeline.physics.reference.as_ref(), mesh.dim)?;
+        let (mesh, mut warnings) = match mesh {
+            Some(mesh) => (mesh, Vec::new()),
+            None => {
+                let load = Load::of_flow(&pipeline);
+                let (mesh, warnings) =
+                    mesh::build(&pipeline.mesh, &pipeline.constants, &pipeline.base, &load)?;
+                (RankMesh::from(Arc::new(mesh)), warnings)
+            }
+        };
+        let law = law(&pipeline, mesh.dim())?;
+        let variables = Variables::of(&law, mesh.dim());
+        fits_the_plane(pipeline.physics.reference.as_ref(), mesh.dim())?;
         let initial_spec = match &pipeline.initial {
             InitialSpec::State(spec) => Some(spec),
             _ => None,
@@ -237,10 +250,10 @@ impl Plan {
             variables: &variables,
             constants: &pipeline.constants,
             initial: initial_spec,
-            periods: mesh::periods(&mesh),
+            periods: mesh::periods(mesh.seen()),
         };
         let split = mesh::splits_faces(&pipeline.mesh);
-        let initial = initial(initial_spec, &states, &mesh);
+        let initial = initial(initial_spec, &states, mesh.seen());
         // That of a checkpoint is read later.
         let start = initial.as_ref().ok().filter(|_| !matches!(pipeline.initial, InitialSpec::Restart(_)));
         let specs = &pipeline.boundaries;
@@ -254,7 +267,7 @@ impl Plan {
             Ok((monitors, known_values, checks))
         });
         let initial = initial.and_then(|initial| {
-            let reactions = reactions::resolve(&pipeline, &states, &initial, &mesh.points)?;
+            let reactions = reactions::resolve(&pipeline, &states, &initial, &mesh.seen().points)?;
             Ok((initial, reactions))
         });
         let outputs = outputs(&pipeline, &variables, &mesh, choices);
@@ -272,7 +285,9 @@ impl Plan {
         let conditions = reader.finish();
         warnings.extend(odd);
         let first = pipeline.boundaries.first().map_or(&pipeline.place, |spec| &spec.name.place);
-        boundaries::balance::check(&law, &boundaries, &mesh, first)?;
+        if !mesh.is_part() {
+            boundaries::balance::check(&law, &boundaries, mesh.seen(), first)?;
+        }
         let exact = exact(&monitors, initial_spec, &initial);
         let mesh_digest = mesh.digest();
         let Found { restart, projected, place: restart_place } =
@@ -282,7 +297,7 @@ impl Plan {
         let time = time_plan(&pipeline, start)?;
         warnings.extend(restart.as_ref().and_then(|(file, saved)| restart::other_law(file, saved, &law)));
         warnings.extend(monitors::late_means(&pipeline, time.end));
-        warnings.extend(small_eta(pipeline.space.eta, &mesh));
+        warnings.extend(small_eta(pipeline.space.eta, &mesh.set_sizes()));
         let checkpoint = match &pipeline.output.checkpoint {
             Wanted::Given(spec) => Some(*spec),
             Wanted::Default if !choices.case_of_study || choices.continued => {
@@ -290,7 +305,7 @@ impl Plan {
             }
             _ => None,
         };
-        let correction = correction::resolve(&pipeline, &mesh)?;
+        let correction = correction::resolve(&pipeline, &mesh.set_sizes())?;
         let source = source(&pipeline, &states, exact.as_ref())?;
         let mut setup = setup(&pipeline, mesh, law, correction, boundaries, source, device);
         setup.reactions = reactions;
@@ -307,7 +322,7 @@ impl Plan {
         }
         let outline = Outline {
             title: pipeline.title.clone(),
-            mesh: Arc::clone(&setup.mesh),
+            mesh: setup.mesh.clone(),
             mesh_origin: mesh::origin(&pipeline.mesh),
             refine: pipeline.mesh.refine,
             mesh_digest,
@@ -378,14 +393,14 @@ fn checks(
 fn outputs(
     pipeline: &Pipeline,
     variables: &Variables,
-    mesh: &Mesh,
+    mesh: &RankMesh,
     choices: &Choices,
 ) -> Result<(FieldsPlan, Option<SurfacesPlan>, Option<AveragesPlan>), InputError> {
     let points_only = |names: Option<&[FieldSpec]>| {
         fields::resolve(names, variables, &pipeline.constants, Elements::PointsOnly)
     };
     let surfaces = pipeline.output.surfaces.as_ref().map(|spec| {
-        let named = monitors::named_boundaries(&spec.boundaries, mesh);
+        let named = monitors::named_boundaries(&spec.boundaries, &mesh.boundary_names());
         let (boundaries, fields) = both(named, points_only(spec.names.as_deref()))?;
         Ok(SurfacesPlan { boundaries, every: spec.every, from: Begin::START, fields: fields.into() })
     });
@@ -454,8 +469,8 @@ fn fits_the_plane(reference: Option<&Reference>, dim: usize) -> Result<(), Input
 }
 
 /// Warns if `eta` is below the bound above which BR2 is known to be stable.
-fn small_eta(eta: Option<f64>, mesh: &Mesh) -> Option<String> {
-    let most = mesh.sets.iter().max_by_key(|set| set.shape.n_faces())?.shape;
+fn small_eta(eta: Option<f64>, sets: &[SetSize]) -> Option<String> {
+    let most = sets.iter().max_by_key(|set| set.shape.n_faces())?.shape;
     let (eta, faces) = (eta?, most.n_faces());
     (eta < faces as f64).then(|| {
         format!("space.viscous.br2.eta {eta} is less than {faces}, the faces of a {most}: below that, BR2 may be unstable")
@@ -572,7 +587,7 @@ fn representation(pipeline: &Pipeline) -> Representation {
 
 fn setup(
     pipeline: &Pipeline,
-    mesh: Mesh,
+    mesh: RankMesh,
     law: Law,
     correction: Correction,
     boundaries: BTreeMap<String, BoundaryKind>,
@@ -581,7 +596,7 @@ fn setup(
 ) -> Setup {
     let space = &pipeline.space;
     Setup {
-        mesh: Arc::new(mesh),
+        mesh,
         law,
         riemann: space.riemann.value,
         dissipation: space.dissipation,

@@ -3,12 +3,13 @@
 mod table;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use dgsuite_gpu::comm::{Alone, CommError, Communicator};
-use dgsuite_ops::agree;
+use dgsuite_gpu::comm::{Alone, CommError, Communicator, one_works};
+use dgsuite_ops::{OpsError, agree};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 pub use self::table::{Label, Row, Table};
@@ -32,6 +33,21 @@ use crate::run::log::Log;
 use crate::run::{Report, Status, summary};
 use crate::systems::ROOT;
 use crate::writer::{WriterError, atomic};
+
+/// What rank 0 has found for the other ranks of a study.
+#[derive(Default, Deserialize, Serialize)]
+struct Told {
+    directory: String,
+    device: String,
+    cases: Vec<ToldCase>,
+}
+
+#[derive(Clone, Default, Deserialize, Serialize)]
+struct ToldCase {
+    output: String,
+    order: usize,
+    elements: usize,
+}
 
 /// A study that is checked and ready to run.
 pub struct Study {
@@ -61,7 +77,7 @@ struct Case {
 
 impl Study {
     /// Checks every case of a study: reads meshes and makes plans, so that no case is rejected after others
-    /// have run.
+    /// have run. Of several ranks, rank 0 does this for all.
     ///
     /// # Errors
     /// The first mistake found.
@@ -71,11 +87,29 @@ impl Study {
         spec: &StudySpec,
         choices: &Choices,
     ) -> Result<Self, InputError> {
-        let study = Self::planned(document, sections, spec, choices);
-        match &choices.comm {
-            Some(comm) => agree(comm.as_ref(), study),
-            None => study,
-        }
+        let planned = |told: Option<&Told>| Self::planned(document, sections, spec, choices, told);
+        let Some(comm) = &choices.comm else { return planned(None) };
+        Kind::of(document).fits_ranks(choices)?;
+        let lost = |error: CommError| InputError::from(OpsError::from(error));
+        let study = one_works(comm.as_ref(), ROOT, || planned(None)).map_err(lost)?;
+        let study = agree(comm.as_ref(), study.transpose())?;
+        let told = study.as_ref().map(Self::told).unwrap_or_default();
+        let mut told = serde_json::to_vec(&told).unwrap_or_default();
+        comm.broadcast(ROOT, &mut told).map_err(lost)?;
+        let told = serde_json::from_slice(&told).unwrap_or_default();
+        agree(comm.as_ref(), study.map_or_else(|| planned(Some(&told)), Ok))
+    }
+
+    /// What rank 0 tells the others.
+    fn told(&self) -> Told {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let case = |case: &Case| ToldCase {
+            output: case.choices.output.as_deref().map(text).unwrap_or_default(),
+            order: case.order,
+            elements: case.elements,
+        };
+        let cases = self.cases.iter().map(case).collect();
+        Told { directory: text(&self.directory), device: self.device.clone(), cases }
     }
 
     fn planned(
@@ -83,21 +117,30 @@ impl Study {
         sections: &Sections,
         spec: &StudySpec,
         choices: &Choices,
+        told: Option<&Told>,
     ) -> Result<Self, InputError> {
         if let Some(key) = choices.restart_option() {
             let problem = Problem::Misplaced { key, owner: "a study".into(), belongs: "a single run".into() };
             return Err(InputError::nowhere(problem));
         }
-        Kind::of(document).fits_ranks(choices)?;
         choices.preparing.store(true, Ordering::SeqCst);
         let mut cases = Vec::new();
-        let mut first = None;
+        let mut first = told.map(|told| (told.device.clone(), PathBuf::from(&told.directory)));
         let mut comparisons = Vec::new();
         let references = sections.references();
         for overrides in spec.cases()? {
             let case = document.case(&overrides)?;
             let label = label(spec, &overrides, sections.constants());
             let choices = Choices { case_of_study: true, continued: spec.continued, ..choices.clone() };
+            if let Some(told) = told {
+                let ToldCase { output, order, elements } =
+                    told.cases.get(cases.len()).cloned().unwrap_or_default();
+                let choices = Choices { output: Some(output.into()), ..choices };
+                // Its contents are for the report, which rank 0 writes.
+                let resolved = (!references.is_empty()).then(|| case.root.clone());
+                cases.push(Case { document: case, choices, label, order, elements, resolved });
+                continue;
+            }
             let plan = Kind::of(&case).plan(&case, &choices)?;
             for check in sections.checks() {
                 plan.known_values.admit(check)?;

@@ -15,14 +15,17 @@ mod kernel_choice;
 mod measured;
 mod precision;
 mod ranges;
+mod rank_mesh;
 mod ranked;
 mod sampled;
 pub mod setup;
 mod solves;
 mod state;
 pub(crate) mod two_point;
+pub(crate) mod words;
 
 pub use error::SystemError;
 pub use ranges::Ranges;
+pub use rank_mesh::{Place, RankMesh};
 pub(crate) use ranked::ROOT;
 pub use solves::{Driven, Histories, Iterations, LinearSystem, PhaseSeconds, SolveStatistics};

@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
+#[path = "ranks/parts.rs"]
+mod parts;
 #[path = "support/case.rs"]
 mod support;
 
@@ -203,23 +205,20 @@ fn mpiexec() -> Option<PathBuf> {
 
 /// The ranks of a launcher without MPI, such as `torchrun`, at ports after the given one.
 fn without_mpi(case: &Case, ranks: usize, port: u16, args: &[&str]) -> Vec<Child> {
-    launched_by(|| Command::new(env!("CARGO_BIN_EXE_dgsuite")), case, ranks, port, args)
+    launched_by(|| Command::new(env!("CARGO_BIN_EXE_dgsuite")), |_| case.directory.path(), ranks, port, args)
 }
 
-/// As [`without_mpi`], of a program.
-fn launched_by(
+/// As [`without_mpi`], of a program, with the directory of each rank.
+fn launched_by<'d>(
     program: impl Fn() -> Command,
-    case: &Case,
+    directory: impl Fn(usize) -> &'d Path,
     ranks: usize,
     port: u16,
     args: &[&str],
 ) -> Vec<Child> {
     let rank = |rank: usize| {
         let mut command = program();
-        command
-            .args(["run", "case.yaml", "--set", "threads=1"])
-            .args(args)
-            .current_dir(case.directory.path());
+        command.args(["run", "case.yaml", "--set", "threads=1"]).args(args).current_dir(directory(rank));
         command.envs([("RANK", rank.to_string()), ("WORLD_SIZE", ranks.to_string())]);
         command.envs([("LOCAL_RANK", rank.to_string()), ("MASTER_ADDR", "127.0.0.1".to_owned())]);
         command.envs([
@@ -234,7 +233,7 @@ fn launched_by(
 
 /// A port that depends on this process, so that several tests of a machine do not meet.
 fn port(of: u16) -> u16 {
-    9_000 + 40 * (std::process::id() % 50) as u16 + 10 * of
+    9_000 + 70 * (std::process::id() % 40) as u16 + 10 * of
 }
 
 #[test]
@@ -585,7 +584,7 @@ fn two_processes_on_an_emulated_device_leave_the_results_of_one() {
     let program = || emulator.command(env!("CARGO_BIN_EXE_dgsuite"));
     let args =
         ["--set", "time.steps=4", "--set", "output.fields=none", "--device", "cuda", "--output", "three"];
-    for child in launched_by(program, &case, 2, port(1), &args) {
+    for child in launched_by(program, |_| case.directory.path(), 2, port(1), &args) {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }

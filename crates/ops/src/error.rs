@@ -41,6 +41,9 @@ pub enum OpsError {
         /// Ranks.
         ranks: usize,
     },
+    /// What another rank has sent of the mesh cannot be used.
+    #[error("the mesh did not arrive whole from another rank: {0}")]
+    Message(#[source] dgsuite_mesh::MeshError),
     /// Another rank has an error, and reports it.
     #[error("rank {rank} has stopped; its message says why")]
     OtherRank {

@@ -184,7 +184,7 @@ pub use formulas::two_point::{NodeLines, TwoPoint, TwoPointKernels};
 pub use lanes::simd::{Kernel, Pack, PackScalar};
 pub use rhs::discretization::{Discretization, PartSummary};
 pub use rhs::limiter::{BoundKernels, Bounds, BoundsOf, EntropyFilter, Limited, Limiting, Neighbourhood};
-pub use rhs::ranks::{OVERLAP_VARIABLE, Ranks, Whole, agree};
+pub use rhs::ranks::{Distribution, OVERLAP_VARIABLE, Ranks, Whole, agree};
 pub use rhs::residual::StageWeights;
 pub use space::layout::{Layout, PerPoint};
 pub use space::scheme::{Form, MetricRule, Scheme, basis_size};

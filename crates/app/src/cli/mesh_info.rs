@@ -131,8 +131,10 @@ impl Measured<'_> {
             "mesh",
             format!("{}, {} dimensions, MSH {} {form}", args.file.display(), mesh.dim, report.version),
         );
-        let counts: Vec<String> =
-            elements_by_shape(mesh).iter().map(|(shape, n)| format!("{} {shape}", grouped(*n))).collect();
+        let counts: Vec<String> = elements_by_shape(&mesh.set_sizes())
+            .iter()
+            .map(|(shape, n)| format!("{} {shape}", grouped(*n)))
+            .collect();
         line("elements", format!("{} ({})", grouped(mesh.n_elements()), counts.join(" + ")));
         line("order", format!("geometry of order {}", mesh.max_order()));
         line("nodes", grouped(mesh.points.len()));

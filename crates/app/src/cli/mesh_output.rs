@@ -122,8 +122,10 @@ pub(super) fn line(mesh: &Mesh, path: &Path, form: Form) -> String {
         }
         Form::ParaView => "cells for ParaView".to_owned(),
     };
-    let shapes: Vec<String> =
-        elements_by_shape(mesh).iter().map(|(shape, n)| format!("{} {shape}", grouped(*n))).collect();
+    let shapes: Vec<String> = elements_by_shape(&mesh.set_sizes())
+        .iter()
+        .map(|(shape, n)| format!("{} {shape}", grouped(*n)))
+        .collect();
     format!("{}: {form}, {}, geometry of order {}", path.display(), shapes.join(" + "), mesh.max_order())
 }
 

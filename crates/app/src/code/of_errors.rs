@@ -74,6 +74,7 @@ impl From<&OpsError> for Code {
             OpsError::Machine(_) => Self::Device,
             OpsError::Ranks(_)
             | OpsError::Parts { .. }
+            | OpsError::Message(_)
             | OpsError::OtherRank { .. }
             | OpsError::NotOnRanks { .. } => Self::Ranks,
             OpsError::Empty | OpsError::Jacobian { .. } => Self::Mesh,

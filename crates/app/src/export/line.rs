@@ -49,7 +49,7 @@ impl Stored {
     /// # Errors
     /// A file that cannot be read, no point in the mesh.
     pub fn at(&self, file: &Located<PathBuf>, fields: &Fields) -> Result<Line, ExportError> {
-        let table = self.table(None, &samples::read(file, self.mesh(), Path::new(""))?, fields);
+        let table = self.table(None, &samples::read(file, self.mesh().dim, Path::new(""))?, fields);
         if table.rows.is_empty() {
             let key = file.key.clone();
             return Err(InputError::at(&file.place, Problem::SampleOutside { key }).into());

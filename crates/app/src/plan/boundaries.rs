@@ -19,6 +19,7 @@ use crate::pipeline::problem::mistakes::{both, each};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Place;
 use crate::pipeline::state::{BoundarySpec, Condition, StateSpec};
+use crate::systems::RankMesh;
 use crate::systems::hyperbolic::BoundaryKind;
 
 /// Returns the condition on every boundary of the mesh, by name, and warnings about settings that are
@@ -30,13 +31,13 @@ use crate::systems::hyperbolic::BoundaryKind;
 /// that is not a valid state.
 pub fn resolve(
     specs: &[BoundarySpec],
-    mesh: &Mesh,
+    on_rank: &RankMesh,
     states: &States<'_>,
     start: Option<&dyn Exact>,
     file: &Place,
     split: bool,
 ) -> Result<(BTreeMap<String, BoundaryKind>, Vec<String>), InputError> {
-    let open: Vec<String> = mesh.boundary_names().into_iter().map(str::to_owned).collect();
+    let (mesh, open) = (&**on_rank.seen(), on_rank.boundary_names());
     let all: Vec<String> = mesh.boundaries.iter().map(|b| b.name.clone()).collect();
     let (mut conditions, mut warnings) = (BTreeMap::new(), Vec::new());
     let resolved = each(specs.iter().map(|spec| {
@@ -45,18 +46,19 @@ pub fn resolve(
             let problem = Problem::UnknownBoundary { name: name.clone(), known: all.clone() };
             return Err(InputError::at(&spec.name.place, problem));
         }
-        if is_periodic(mesh, name) {
+        if is_periodic(mesh, &open, name) {
             let problem = Problem::PeriodicBoundary { name: name.clone() };
             return Err(InputError::at(&spec.name.place, problem));
         }
-        let points = if open.contains(name) { points_of(mesh, name) } else { Vec::new() };
-        let (kind, given) = condition(spec, mesh, states, start, &points)?;
+        let points = if open.contains(&name.as_str()) { points_of(mesh, name) } else { Vec::new() };
+        let (kind, given) = condition(spec, on_rank, states, start, &points)?;
         match (&spec.condition, given) {
             (Condition::NoSlipWall { .. }, Some(given)) => {
                 warnings.extend(given.leaves_its_place(mesh, name));
             }
             (Condition::SubsonicInflow { direction: Some(direction), .. }, Some(given))
-                if given.leads_out(mesh, name) =>
+                // A part has some faces of the boundary only.
+                if !on_rank.is_part() && given.leads_out(mesh, name) =>
             {
                 let shown = direction.key.with("a direction out of the domain");
                 return Err(InputError::range(
@@ -77,7 +79,7 @@ pub fn resolve(
         resolved,
         none_is_missing(
             &given,
-            mesh,
+            (mesh, &open),
             specs.first().map_or(file, |spec| &spec.name.place),
             "{ type: outflow }",
         ),
@@ -85,33 +87,32 @@ pub fn resolve(
     Ok((conditions, warnings))
 }
 
-/// Rejects boundaries of the mesh without a condition. With names in the file that the mesh does not have,
-/// some of them are the missing ones, misspelt.
+/// Rejects boundaries of the mesh, those in `open`, without a condition. With names in the file that the mesh
+/// does not have, some of them are the missing ones, misspelt.
 pub(super) fn none_is_missing(
     given: &[&str],
-    mesh: &Mesh,
+    (mesh, open): (&Mesh, &[&str]),
     place: &Place,
     example: &'static str,
 ) -> Result<(), InputError> {
     let misspelt = given.iter().any(|name| !mesh.boundaries.iter().any(|b| b.name == *name));
-    let missing = mesh.boundary_names().into_iter().filter(|name| !given.contains(name));
-    let names: Vec<String> = missing.map(str::to_owned).collect();
+    let missing = open.iter().filter(|name| !given.contains(name));
+    let names: Vec<String> = missing.map(|&name| name.to_owned()).collect();
     if misspelt || names.is_empty() {
         return Ok(());
     }
     Err(InputError::at(place, Problem::MissingBoundary { names, example }))
 }
 
-/// Returns whether all faces of a boundary are periodic.
-pub(super) fn is_periodic(mesh: &Mesh, name: &str) -> bool {
+/// Returns whether all faces of a boundary are periodic; `open` are the boundaries with other faces.
+pub(super) fn is_periodic(mesh: &Mesh, open: &[&str], name: &str) -> bool {
     let named = |i: u32| mesh.boundaries.get(i as usize).is_some_and(|b| b.name == name);
-    mesh.links.iter().any(|link| named(link.first) || named(link.second))
-        && !mesh.boundary_names().contains(&name)
+    mesh.links.iter().any(|link| named(link.first) || named(link.second)) && !open.contains(&name)
 }
 
 fn condition(
     spec: &BoundarySpec,
-    mesh: &Mesh,
+    mesh: &RankMesh,
     states: &States<'_>,
     start: Option<&dyn Exact>,
     points: &[[f64; 3]],
@@ -131,7 +132,7 @@ fn condition(
             AtStart { variables, formulas, state }.eval(0.0, points, &mut values);
             states.possible(values, spec, points)?;
         }
-        let place = place_and_time(&formulas, mesh.dim, n);
+        let place = place_and_time(&formulas, mesh.dim(), n);
         Ok(BoundaryKind::OfState { kind: Box::new(kind(Arc::new(place))), formulas: Arc::new(formulas) })
     };
     let condition = &spec.condition;

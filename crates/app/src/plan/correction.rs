@@ -2,7 +2,7 @@
 
 use dgsuite_basis::correction::{Parameter, c_minus};
 use dgsuite_basis::{Correction, Shape};
-use dgsuite_mesh::Mesh;
+use dgsuite_mesh::SetSize;
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::problem::InputError;
@@ -24,13 +24,13 @@ fn least(factor: Shape, order: usize) -> f64 {
     c_minus(factor, order).unwrap_or(f64::NEG_INFINITY)
 }
 
-/// Returns the correction, which must exist on every shape of the mesh.
+/// Returns the correction, which must exist on every shape of the mesh, which has these sets of elements.
 ///
 /// # Errors
 /// A shape without corrections, or a c that is unstable on one of the shapes.
-pub(super) fn resolve(pipeline: &Pipeline, mesh: &Mesh) -> Result<Correction, InputError> {
+pub(super) fn resolve(pipeline: &Pipeline, sets: &[SetSize]) -> Result<Correction, InputError> {
     let Some(parameter) = &pipeline.space.correction else { return Ok(Correction::Dg) };
-    for set in &mesh.sets {
+    for set in sets {
         if factors(set.shape).is_empty() {
             let key = parameter.key.rsplit_once('.').map_or("space", |(section, _)| section);
             let scheme =

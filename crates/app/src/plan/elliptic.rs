@@ -144,7 +144,7 @@ impl EllipticPlan {
         };
         let outline = Outline {
             title: file.title.clone(),
-            mesh: Arc::clone(&setup.mesh),
+            mesh: Arc::clone(&setup.mesh).into(),
             mesh_origin: mesh::origin(&file.mesh),
             refine: file.mesh.refine,
             mesh_digest: setup.mesh.digest(),

@@ -1,5 +1,7 @@
 //! The mesh of a plan: read or generated, made periodic, refined, scaled and renumbered.
 
+mod distributed;
+
 use std::path::Path;
 
 use dgsuite_mesh::gmsh::{self, ReadOptions, Warning};

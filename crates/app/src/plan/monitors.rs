@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use dgsuite_mesh::Mesh;
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
 
@@ -24,6 +23,7 @@ use crate::post::forces::Scales;
 use crate::post::history::Series;
 use crate::post::line;
 use crate::systems::hyperbolic::Law;
+use crate::systems::{Place, RankMesh};
 
 /// A monitor, resolved.
 pub struct MonitorPlan {
@@ -144,7 +144,7 @@ pub fn integral_variables(variables: &Variables) -> Vec<String> {
 pub fn resolve(
     specs: &[MonitorSpec],
     states: &States<'_>,
-    mesh: &Mesh,
+    mesh: &RankMesh,
     reference: Option<&Reference>,
     base: &Path,
 ) -> Result<Vec<MonitorPlan>, InputError> {
@@ -191,12 +191,13 @@ pub fn resolve(
             MonitorKind::Forces(spec) => MonitorJob::Forces(forces(spec, mesh, reference)?),
             MonitorKind::Wall(spec) => MonitorJob::Wall(forces(spec, mesh, reference)?),
             MonitorKind::Recirculation { from, to } => {
-                let (a, b) = (coordinates(from, mesh)?, coordinates(to, mesh)?);
-                let along = unit(&to.with((0..mesh.dim).map(|d| b[d] - a[d]).collect()))?;
+                let (a, b) = (coordinates(from, mesh.dim())?, coordinates(to, mesh.dim())?);
+                let along = unit(&to.with((0..mesh.dim()).map(|d| b[d] - a[d]).collect()))?;
                 let (s, points) = line::points(a, b, LINE_POINTS);
-                // Done once, because the search goes through all elements.
-                let places: Vec<_> = points.iter().map(|&x| mesh.find_point(x)).collect();
-                if places.iter().all(Option::is_none) {
+                // Done once, because the search goes through all elements. A part gets them from rank 0.
+                let find = |&x: &[f64; 3]| if mesh.is_part() { None } else { mesh.seen().find_point(x) };
+                let places: Vec<_> = points.iter().map(find).collect();
+                if places.iter().all(Option::is_none) && !mesh.is_part() {
                     return Err(InputError::at(&from.place, Problem::LineOutside { from: a, to: b }));
                 }
                 MonitorJob::Recirculation { s, places, along }
@@ -267,8 +268,12 @@ fn histories(spec: &HistorySpec, names: &[String], base: &Path) -> Result<Vec<Op
     names.iter().map(one).collect()
 }
 
-fn forces(spec: &ForcesSpec, mesh: &Mesh, reference: Option<&Reference>) -> Result<ForcesJob, InputError> {
-    let boundaries = named_boundaries(&spec.boundaries, mesh)?;
+fn forces(
+    spec: &ForcesSpec,
+    mesh: &RankMesh,
+    reference: Option<&Reference>,
+) -> Result<ForcesJob, InputError> {
+    let boundaries = named_boundaries(&spec.boundaries, &mesh.boundary_names())?;
     let [density, speed, pressure, area, length] = spec.scales;
     let needed = |given: Option<f64>, own: Option<f64>, key: &str, what: &str| {
         given.or(own).ok_or_else(|| {
@@ -281,13 +286,13 @@ fn forces(spec: &ForcesSpec, mesh: &Mesh, reference: Option<&Reference>) -> Resu
         })
     };
     let vector = |given: &Option<Located<Vec<f64>>>| match given {
-        Some(v) => coordinates(v, mesh).and_then(|_| unit(v)).map(Some),
+        Some(v) => coordinates(v, mesh.dim()).and_then(|_| unit(v)).map(Some),
         None => Ok(None),
     };
     let length = needed(length, reference.and_then(|r| r.length), "length", "the length of coefficients")?;
     let drag = vector(&spec.drag)?.or(reference.map(|r| r.direction)).unwrap_or([1.0, 0.0, 0.0]);
     // In three dimensions a length does not determine the area.
-    let own_area = if mesh.dim == 2 { Some(length) } else { None };
+    let own_area = if mesh.dim() == 2 { Some(length) } else { None };
     let area = match area.or(own_area) {
         Some(area) => area,
         None => {
@@ -305,7 +310,7 @@ fn forces(spec: &ForcesSpec, mesh: &Mesh, reference: Option<&Reference>) -> Resu
         length,
         drag,
         lift: vector(&spec.lift)?.unwrap_or_else(|| Scales::lift_of(drag)),
-        origin: spec.origin.as_ref().map_or(Ok([0.0; 3]), |x| coordinates(x, mesh))?,
+        origin: spec.origin.as_ref().map_or(Ok([0.0; 3]), |x| coordinates(x, mesh.dim()))?,
     };
     Ok(ForcesJob { name: boundaries.join("+"), boundaries, scales, from: None })
 }
@@ -315,25 +320,41 @@ fn has_flow_rate(law: &Law) -> bool {
     matches!(law, Law::Incompressible(law) if law.flow_rate.is_some())
 }
 
-/// Returns the names of boundaries, checked against the mesh.
+/// Returns the names of boundaries, checked against those of the mesh.
 ///
 /// # Errors
 /// [`Problem::UnknownBoundary`].
-pub fn named_boundaries(given: &[Located<String>], mesh: &Mesh) -> Result<Vec<String>, InputError> {
-    let known: Vec<String> = mesh.boundary_names().into_iter().map(str::to_owned).collect();
-    let one = |boundary: &Located<String>| match known.contains(&boundary.value) {
+pub fn named_boundaries(given: &[Located<String>], known: &[&str]) -> Result<Vec<String>, InputError> {
+    let one = |boundary: &Located<String>| match known.contains(&boundary.value.as_str()) {
         true => Ok(boundary.value.clone()),
         false => {
-            let problem = Problem::UnknownBoundary { name: boundary.value.clone(), known: known.clone() };
+            let known = known.iter().map(|&name| name.to_owned()).collect();
+            let problem = Problem::UnknownBoundary { name: boundary.value.clone(), known };
             Err(InputError::at(&boundary.place, problem))
         }
     };
     each(given.iter().map(one))
 }
 
-fn probe_point(point: &Located<Vec<f64>>, mesh: &Mesh) -> Result<Placed, InputError> {
-    let x = coordinates(point, mesh)?;
-    match mesh.find_point(x) {
+/// The places of points in the mesh, in the order of the monitors: a rank with a part of the mesh gets them
+/// from rank 0.
+pub fn places(monitors: &mut [MonitorPlan]) -> impl Iterator<Item = &mut Option<Place>> {
+    monitors.iter_mut().flat_map(|monitor| -> Vec<&mut Option<Place>> {
+        match &mut monitor.kind {
+            MonitorJob::Probe { points, .. } => points.iter_mut().map(|(_, place)| place).collect(),
+            MonitorJob::Sample { places, .. } => places.points.iter_mut().map(|(_, place)| place).collect(),
+            MonitorJob::Recirculation { places, .. } => places.iter_mut().collect(),
+            _ => Vec::new(),
+        }
+    })
+}
+
+fn probe_point(point: &Located<Vec<f64>>, mesh: &RankMesh) -> Result<Placed, InputError> {
+    let x = coordinates(point, mesh.dim())?;
+    if mesh.is_part() {
+        return Ok((x, None));
+    }
+    match mesh.seen().find_point(x) {
         Some(place) => Ok((x, Some(place))),
         None => Err(InputError::at(&point.place, Problem::PointOutside { point: x })),
     }

@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use dgsuite_mesh::Mesh;
-
 use super::Places;
 use super::values::KnownValues;
 use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::node::Node;
 use crate::run::directory::Former;
+use crate::systems::RankMesh;
 use crate::systems::hyperbolic::Device;
 
 /// The part of a plan that does not depend on the model: mesh, device, results, checks.
@@ -19,7 +18,7 @@ pub struct Outline {
     /// The title of the run.
     pub title: String,
     /// The mesh.
-    pub mesh: Arc<Mesh>,
+    pub mesh: RankMesh,
     /// A description of where the mesh comes from.
     pub mesh_origin: String,
     /// Number of uniform refinements of the mesh.

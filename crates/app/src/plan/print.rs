@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Representation, Shape};
 use dgsuite_gpu::comm::Communicator;
-use dgsuite_mesh::Mesh;
+use dgsuite_mesh::SetSize;
 use dgsuite_ops::{EntropyFilter, Limiting, Neighbourhood};
 use dgsuite_physics::NavierStokes;
 use dgsuite_physics::navier_stokes::Viscosity;
@@ -35,10 +35,10 @@ pub fn shape_word(shape: Shape) -> &'static str {
 }
 
 /// The number of elements of each shape.
-pub fn elements_by_shape(mesh: &Mesh) -> BTreeMap<&'static str, usize> {
+pub fn elements_by_shape(sets: &[SetSize]) -> BTreeMap<&'static str, usize> {
     let mut counts = BTreeMap::new();
-    for set in &mesh.sets {
-        *counts.entry(shape_word(set.shape)).or_insert(0) += set.len();
+    for set in sets {
+        *counts.entry(shape_word(set.shape)).or_insert(0) += set.elements;
     }
     counts
 }
@@ -234,19 +234,22 @@ fn limits(preconditioner: &str, tolerance: f64, max_iterations: usize) -> String
 
 fn mesh_line(plan: &Plan) -> String {
     let mesh = &plan.setup.mesh;
-    let counts: Vec<String> =
-        elements_by_shape(mesh).iter().map(|(shape, n)| format!("{} {shape}", grouped(*n))).collect();
-    let name = |i: u32| mesh.boundaries.get(i as usize).map_or("?", |b| b.name.as_str());
+    let counts: Vec<String> = elements_by_shape(&mesh.set_sizes())
+        .iter()
+        .map(|(shape, n)| format!("{} {shape}", grouped(*n)))
+        .collect();
+    let (boundaries, links) = (&mesh.seen().boundaries, &mesh.seen().links);
+    let name = |i: u32| boundaries.get(i as usize).map_or("?", |b| b.name.as_str());
     let mut text = format!(
         "{}: {}, geometry order {}, {} faces",
         plan.outline.mesh_origin,
         counts.join(" + "),
         mesh.max_order(),
-        grouped(mesh.faces.len())
+        grouped(mesh.n_faces())
     );
-    if !mesh.links.is_empty() {
+    if !links.is_empty() {
         let links: Vec<String> =
-            mesh.links.iter().map(|l| format!("{}-{}", name(l.first), name(l.second))).collect();
+            links.iter().map(|l| format!("{}-{}", name(l.first), name(l.second))).collect();
         let _ = write!(text, ", periodic {}", links.join(", "));
     }
     text

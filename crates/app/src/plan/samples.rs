@@ -2,16 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use dgsuite_mesh::{Locator, Mesh};
+use dgsuite_mesh::Locator;
 
 use crate::pipeline::monitors::PlacesSpec;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Located, read_text};
 use crate::post::line;
+use crate::systems::{Place, RankMesh};
 use crate::writer::csv::Columns;
 
 /// A point with its element and the coordinates in it, which are `None` outside of the mesh.
-pub type Placed = ([f64; 3], Option<(usize, [f64; 3])>);
+pub type Placed = ([f64; 3], Option<Place>);
 
 /// The points of a sample.
 pub struct Places {
@@ -27,28 +28,33 @@ pub struct Places {
 const MOST: usize = 10_000_000;
 
 impl Places {
-    /// Finds the points in the mesh; the path of a file is relative to `base`.
+    /// Finds the points in the mesh; the path of a file is relative to `base`. A rank with a part of the mesh
+    /// gets the places from rank 0.
     ///
     /// # Errors
     /// Points of another dimension, a file that cannot be read, no point in the mesh, a listed point outside.
-    pub fn find(spec: &PlacesSpec, mesh: &Mesh, base: &Path) -> Result<Self, InputError> {
-        let locator = Locator::new(mesh);
-        let placed = |x: [f64; 3]| (x, locator.find(x));
+    pub fn find(spec: &PlacesSpec, mesh: &RankMesh, base: &Path) -> Result<Self, InputError> {
+        let locator = (!mesh.is_part()).then(|| Locator::new(mesh.seen()));
+        let outside = |place: Option<Place>| place.is_none() && locator.is_some();
+        let placed = |x: [f64; 3]| (x, locator.as_ref().and_then(|locator| locator.find(x)));
+        let dim = mesh.dim();
         let (mut distances, mut grid) = (None, None);
         let (points, key): (Vec<Placed>, Located<()>) = match spec {
             PlacesSpec::Listed(points) => {
-                let one = |point: &Located<Vec<f64>>| match placed(coordinates(point, mesh)?) {
-                    (x, None) => Err(InputError::at(&point.place, Problem::PointOutside { point: x })),
+                let one = |point: &Located<Vec<f64>>| match placed(coordinates(point, dim)?) {
+                    (x, place) if outside(place) => {
+                        Err(InputError::at(&point.place, Problem::PointOutside { point: x }))
+                    }
                     found => Ok(found),
                 };
                 let points = points.iter().map(one).collect::<Result<_, _>>()?;
                 return Ok(Self { points, distances, grid });
             }
             PlacesSpec::File(file) => {
-                (read(file, mesh, base)?.into_iter().map(placed).collect(), file.with(()))
+                (read(file, dim, base)?.into_iter().map(placed).collect(), file.with(()))
             }
             PlacesSpec::Line { from, to, n } => {
-                let (a, b) = (coordinates(from, mesh)?, coordinates(to, mesh)?);
+                let (a, b) = (coordinates(from, dim)?, coordinates(to, dim)?);
                 if a == b {
                     let shown = to.with(format!("{:?}", to.value));
                     return Err(InputError::range(&shown, "a point other than the first of the line"));
@@ -59,8 +65,8 @@ impl Places {
                 (points.into_iter().map(placed).collect(), from.with(()))
             }
             PlacesSpec::Plane { corner, sides, n } => {
-                let origin = coordinates(corner, mesh)?;
-                let [a, b] = [coordinates(&sides[0], mesh)?, coordinates(&sides[1], mesh)?];
+                let origin = coordinates(corner, dim)?;
+                let [a, b] = [coordinates(&sides[0], dim)?, coordinates(&sides[1], dim)?];
                 let normal: [f64; 3] = std::array::from_fn(|d| {
                     let (e, f) = ((d + 1) % 3, (d + 2) % 3);
                     a[e] * b[f] - a[f] * b[e]
@@ -79,7 +85,7 @@ impl Places {
                 ((0..n[0] * n[1]).map(at).map(placed).collect(), corner.with(()))
             }
         };
-        if points.iter().all(|(_, place)| place.is_none()) {
+        if points.iter().all(|&(_, place)| outside(place)) {
             return Err(InputError::at(&key.place, Problem::SampleOutside { key: key.key }));
         }
         Ok(Self { points, distances, grid })
@@ -103,14 +109,14 @@ fn few(n: usize, place: &Located<Vec<f64>>) -> Result<(), InputError> {
 ///
 /// # Errors
 /// A file that cannot be read, without points or with rows that are no points.
-pub fn read(file: &Located<PathBuf>, mesh: &Mesh, base: &Path) -> Result<Vec<[f64; 3]>, InputError> {
+pub fn read(file: &Located<PathBuf>, dim: usize, base: &Path) -> Result<Vec<[f64; 3]>, InputError> {
     let shown = file.with(file.value.display().to_string());
     let refuse = |expected: String| InputError::range(&shown, expected);
     let path = base.join(&file.value);
     read_text(&path).map_err(|error| refuse(format!("a table that can be read: {error}")))?;
     let table =
         Columns::read_data(&path).map_err(|error| refuse(format!("a table that can be read: {error}")))?;
-    points(&table, mesh.dim).map_err(refuse)
+    points(&table, dim).map_err(refuse)
 }
 
 /// The points of a table.
@@ -136,9 +142,9 @@ fn points(table: &Columns, dim: usize) -> Result<Vec<[f64; 3]>, String> {
 }
 
 /// Checks that a point or vector has the dimension of the mesh.
-pub(super) fn coordinates(point: &Located<Vec<f64>>, mesh: &Mesh) -> Result<[f64; 3], InputError> {
-    if point.value.len() != mesh.dim {
-        let expected = format!("{0} numbers, as the mesh has {0} dimensions", mesh.dim);
+pub(super) fn coordinates(point: &Located<Vec<f64>>, dim: usize) -> Result<[f64; 3], InputError> {
+    if point.value.len() != dim {
+        let expected = format!("{dim} numbers, as the mesh has {dim} dimensions");
         return Err(InputError::range(&point.with(format!("{:?}", point.value)), expected));
     }
     Ok(std::array::from_fn(|d| point.value.get(d).copied().unwrap_or(0.0)))

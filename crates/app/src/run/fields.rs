@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use dgsuite_mesh::Mesh;
 use dgsuite_physics::formula::Formula;
 
 use crate::plan::FieldsPlan;
@@ -16,9 +15,9 @@ use crate::writer::{
 };
 
 /// The order of the lattice on which a solution of order `order` is written: its own, at least that of the
-/// geometry, and at least 1.
-pub fn lattice_order(order: usize, mesh: &Mesh) -> usize {
-    order.max(mesh.max_order()).clamp(1, MAX_LAGRANGE_ORDER)
+/// geometry, `geometry`, and at least 1.
+pub fn lattice_order(order: usize, geometry: usize) -> usize {
+    order.max(geometry).clamp(1, MAX_LAGRANGE_ORDER)
 }
 
 /// Samples the solution on lattices of order `lattice_order` and computes the fields.
@@ -86,7 +85,12 @@ type OfElements<'a> = (&'a str, HashMap<u64, f32>);
 
 /// The fields with one value for each element, by the number of the element in the mesh file.
 fn of_elements<'a>(solver: &Hyperbolic, fields: &'a [OutputField], own: bool) -> Vec<OfElements<'a>> {
+    if fields.iter().all(|field| field.of_element.is_none()) {
+        return Vec::new();
+    }
     let mesh = &solver.setup().mesh;
+    let elements = if own { solver.own_elements() } else { Vec::new() };
+    let tag = |i: usize| mesh.tag(if own { elements[i] } else { i });
     let values = |field: &'a OutputField| {
         let values = match field.of_element? {
             OfElement::Sensor if own => solver.own_sensors(),
@@ -94,7 +98,7 @@ fn of_elements<'a>(solver: &Hyperbolic, fields: &'a [OutputField], own: bool) ->
             OfElement::Filter if own => solver.own_limiter_factors(),
             OfElement::Filter => solver.limiter_factors(),
         };
-        let tagged = values?.into_iter().enumerate().map(|(element, value)| (mesh.tag(element), value));
+        let tagged = values?.into_iter().enumerate().map(|(i, value)| (tag(i), value));
         Some((field.name.as_str(), tagged.collect()))
     };
     fields.iter().filter_map(values).collect()

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use dgsuite_gpu::comm::Communicator;
-use dgsuite_ops::{OpsError, agree};
+use dgsuite_ops::OpsError;
 use dgsuite_timeint::{StepSize, TimePoint};
 use serde_json::{Map, Value};
 
@@ -55,7 +55,7 @@ impl FlowRun {
         let start = Instant::now();
         let plan = match &choices.comm {
             // The set-up of the solver needs all ranks.
-            Some(comm) => agree(comm.as_ref(), Plan::new(document, choices))?,
+            Some(comm) => Plan::on_ranks(document, choices, comm)?,
             None => Plan::new(document, choices)?,
         };
         let plan_s = start.elapsed().as_secs_f64();

@@ -127,7 +127,7 @@ impl<'a> Outputs<'a> {
             Some(every) => Some((fields()?, Schedule::new(every, now))),
             None => None,
         };
-        let lattice_order = fields::lattice_order(plan.setup.order, &plan.setup.mesh);
+        let lattice_order = fields::lattice_order(plan.setup.order, plan.setup.mesh.max_order());
         Ok(Self {
             monitors: monitors::open(plan, &directory, now)?,
             surfaces: match &plan.surfaces {
@@ -287,7 +287,7 @@ impl<'a> Outputs<'a> {
             && wanted(schedule.due(now), surfaces.from)
             && self.newest_surfaces != Some(now.step)
         {
-            let (mesh, not_finite) = (Arc::clone(&self.plan.setup.mesh), self.not_finite.clone());
+            let (mesh, not_finite) = (Arc::clone(self.plan.setup.mesh.seen()), self.not_finite.clone());
             any = true;
             failures.keep(
                 match fields::sample_later(solver, now.t, self.lattice_order, &surfaces.fields) {

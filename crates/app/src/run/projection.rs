@@ -51,7 +51,7 @@ pub(super) fn onto_mesh(
         ExportError::Checkpoint(error) => InputError::nowhere(Problem::Restart { error }),
         _ => refused(CheckpointProblem::MeshUnknown { pipeline }),
     })?;
-    let (own, other) = (&plan.setup.mesh, stored.mesh());
+    let (own, other) = (plan.setup.mesh.seen(), stored.mesh());
     let Some(before) = stored.solver().filter(|_| own.dim == other.dim) else {
         let [found, wanted] = [other, own].map(|mesh| format!("{} dimensions", mesh.dim));
         return Err(refused(CheckpointProblem::Mismatch { what: "a mesh of", found, wanted }));

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use dgsuite_mesh::Mesh;
 use serde_json::{Map, Value, json};
 
 use crate::pipeline::study::{RateIn, StudySpec};
 use crate::plan::print::grouped;
 use crate::run::summary::number_at;
+use crate::systems::RankMesh;
 use crate::writer::plot::{Chart, Curve};
 
 /// The value of an axis in a case.
@@ -68,11 +68,13 @@ const SLOPE_CASES: usize = 3;
 
 impl Row {
     /// Makes the row of a case that was run.
-    pub fn new(label: Vec<Label>, order: usize, (mesh, refine): (&Mesh, usize), summary: &Value) -> Self {
+    pub fn new(label: Vec<Label>, order: usize, (mesh, refine): (&RankMesh, usize), summary: &Value) -> Self {
         let elements = mesh.n_elements();
         let dofs = summary.pointer("/space/dofs").and_then(Value::as_u64).unwrap_or(0);
-        let volume = dgsuite_mesh::quality::statistics(mesh).volume;
-        let h = (volume / elements.max(1) as f64).powf(1.0 / mesh.dim as f64);
+        // Rank 0, which has the whole mesh, writes the table.
+        let whole = Some(mesh.seen()).filter(|_| !mesh.is_part());
+        let volume = whole.map_or(f64::NAN, |mesh| dgsuite_mesh::quality::statistics(mesh).volume);
+        let h = (volume / elements.max(1) as f64).powf(1.0 / mesh.dim() as f64);
         Self {
             label,
             order,

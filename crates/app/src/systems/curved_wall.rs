@@ -17,6 +17,12 @@ impl EstimatedNormals {
     }
 }
 
+impl From<BoundaryCurve> for EstimatedNormals {
+    fn from(curve: BoundaryCurve) -> Self {
+        Self(curve)
+    }
+}
+
 impl Exact for EstimatedNormals {
     fn n_fields(&self) -> usize {
         4

@@ -141,7 +141,7 @@ pub(crate) fn engine(
             }
         };
     }
-    match (setup.precision, setup.mesh.dim) {
+    match (setup.precision, setup.mesh.dim()) {
         (Precision::Double, 2) => law!(f64, 2, 4, 5),
         (Precision::Double, _) => law!(f64, 3, 5, 6),
         (Precision::Single, 2) => law!(f32, 2, 4, 5),
@@ -176,7 +176,9 @@ where
         let ReactionTerm::Formulas(formulas) = term else { return None };
         let formulas = Arc::clone(formulas);
         let mut reaction = FormulaReaction::<L, D> { law: law.clone(), formulas, stiffness: 0.0 };
-        reaction.stiffness = reaction.stiffness_of(rest.initial, rest.t0, &rest.setup.mesh.points);
+        // The discretisation takes the largest one of all ranks.
+        let points = &rest.setup.mesh.seen().points;
+        reaction.stiffness = reaction.stiffness_of(rest.initial, rest.t0, points);
         Some(Box::new(ReactingByFormulas::<L, D, N> { reaction }))
     };
     rest.setup.reactions.iter().filter_map(kernel).collect()
@@ -256,7 +258,7 @@ fn assemble<T: PackScalar>(
             Ok(BoundaryBinding { name: name.clone(), kernel, data: kind.data() })
         })
         .collect::<Result<Vec<_>, SystemError>>()?;
-    let mesh = Arc::clone(mesh);
+    let mesh = Arc::clone(mesh.seen());
     let source = match &rest.setup.source {
         None => None,
         Some(SourceTerm::Given(rates)) => Some(Arc::clone(rates)),

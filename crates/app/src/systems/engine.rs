@@ -65,7 +65,11 @@ pub(crate) trait Engine: Send {
     fn own_samples(&self, t: Option<f64>, order: usize) -> Vec<Sample> {
         t.map_or_else(|| self.sample(order), |t| self.sample_with_gradients(t, order))
     }
-    /// [`Self::sensors`] and [`Self::strengths`] of this rank's elements; NaN for others.
+    /// The indices of this rank's elements in the whole mesh; `None` on one rank, which has them all.
+    fn own_elements(&self) -> Option<&[u32]> {
+        None
+    }
+    /// [`Self::sensors`] and [`Self::strengths`] of this rank's elements.
     fn own_sensors(&self) -> Option<Vec<f32>> {
         self.sensors()
     }
@@ -107,7 +111,8 @@ pub(crate) trait Engine: Send {
     /// Returns to the state that was kept last.
     fn go_back(&mut self);
 
-    /// Sets the weights of the coefficients, in canonical order, in the norm of a step's error.
+    /// Sets the weights of the coefficients of this rank's elements, in canonical order, in the norm of a
+    /// step's error.
     fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError>;
     /// Takes a step and returns the norm of its weighted error, from the scheme's embedded solution.
     fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError>;

@@ -39,6 +39,7 @@ use super::dispatch;
 use super::engine::Engine;
 pub use super::error::SystemError;
 pub use super::kernel_choice::KernelChoice;
+use super::rank_mesh::{Place, RankMesh};
 use super::ranked::{Ranked, in_order};
 pub use super::sampled::SampledSet;
 pub use super::setup::{BoundaryKind, Law, Precision, ReactionTerm, Riemann, Setup, SourceTerm};
@@ -49,7 +50,6 @@ use crate::post::Surface;
 pub use dgsuite_basis::correction::Parameter;
 pub use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_gpu::{GpuError, Host};
-use dgsuite_mesh::Mesh;
 use dgsuite_ops::cuda::SamplesUnderWay;
 pub use dgsuite_ops::{Form, MetricRule, OpsError, StepMeasure};
 use dgsuite_ops::{PartSummary, Sample};
@@ -129,7 +129,7 @@ pub struct Description {
 /// Values on lattices that are being copied from a device.
 pub struct LaterSets {
     samples: SamplesUnderWay,
-    mesh: Arc<Mesh>,
+    mesh: RankMesh,
 }
 
 impl LaterSets {
@@ -177,7 +177,7 @@ impl Hyperbolic {
         let ranks = setup.share()?;
         let mut engine = dispatch::engine(&setup, ranks.as_ref(), &host, &setup.space(), initial, t0)?;
         if let Some(ranks) = ranks {
-            engine = Box::new(Ranked::new(engine, ranks, Arc::clone(&setup.mesh)));
+            engine = Box::new(Ranked::new(engine, ranks, setup.mesh.clone()));
         }
         let (variables, primitives) = (engine.variables(), engine.primitives());
         let (start, start_size) = (engine.totals(), engine.absolute_totals());
@@ -187,9 +187,9 @@ impl Hyperbolic {
     /// Returns sizes, memory and device of the solver.
     #[must_use]
     pub fn describe(&self) -> Description {
-        let mesh = &self.setup.mesh;
+        let (mesh, sets) = (&self.setup.mesh, self.setup.mesh.set_sizes());
         let d = self.engine.discretization();
-        let order = |shape| mesh.sets.iter().filter(|s| s.shape == shape).map(|s| s.order).max().unwrap_or(1);
+        let order = |shape| sets.iter().filter(|s| s.shape == shape).map(|s| s.order).max().unwrap_or(1);
         let groups = d
             .summary()
             .into_iter()
@@ -199,7 +199,7 @@ impl Hyperbolic {
             groups,
             dofs: d.dofs(),
             bytes: d.bytes() + self.engine.state_bytes(),
-            faces: mesh.faces.len(),
+            faces: mesh.n_faces(),
             threads: self.host.n_threads(),
             kernel: d.kernel(),
             device: self.setup.device.to_string(),
@@ -275,7 +275,7 @@ impl Hyperbolic {
     /// Dimension of the mesh.
     #[must_use]
     pub fn dim(&self) -> usize {
-        self.setup.mesh.dim
+        self.setup.mesh.dim()
     }
 
     /// Returns the smallest step over all elements that counts as one in [the set-up's
@@ -460,7 +460,7 @@ impl Hyperbolic {
     /// this has no advantage.
     pub fn sample_later(&mut self, order: usize) -> Option<LaterSets> {
         let samples = self.engine.sample_later(order)?;
-        Some(LaterSets { samples, mesh: Arc::clone(&self.setup.mesh) })
+        Some(LaterSets { samples, mesh: self.setup.mesh.clone() })
     }
 
     /// [`Self::sample`] with the gradients of the primitive variables.
@@ -531,17 +531,18 @@ impl Hyperbolic {
             .collect()
     }
 
-    /// Returns primitive variables at points; `None` outside of the domain.
+    /// Returns primitive variables at points; `None` outside of the domain. Collective.
     #[must_use]
     pub fn evaluate_at(&self, points: &[[f64; 3]]) -> Vec<Option<Vec<f64>>> {
-        let places: Vec<_> = points.iter().map(|&x| self.setup.mesh.find_point(x)).collect();
+        // A failure of the communication ends the run at the next step.
+        let places = self.setup.mesh.find(points).unwrap_or_else(|_| vec![None; points.len()]);
         self.evaluate_in(&places)
     }
 
-    /// Returns primitive variables at points found by [`Mesh::find_point`], with their elements; `None` for
-    /// points that are not in the mesh.
+    /// Returns primitive variables at points found by [`Mesh::find_point`](dgsuite_mesh::Mesh::find_point),
+    /// with their elements; `None` for points that are not in the mesh.
     #[must_use]
-    pub fn evaluate_in(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>> {
+    pub fn evaluate_in(&self, places: &[Option<Place>]) -> Vec<Option<Vec<f64>>> {
         let d = self.engine.discretization();
         let primitive = |u: Vec<f64>| {
             let mut w = vec![0.0; u.len()];

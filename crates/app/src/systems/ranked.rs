@@ -5,17 +5,18 @@
 //! receive empty ones: only rank 0 writes results.
 
 mod gathered;
-mod words;
+mod offsets;
 
 pub(super) use self::gathered::in_order;
 use self::gathered::{merge_faces, merge_samples, write_faces, write_samples};
-use self::words::{Reader, Words};
+use self::offsets::Offsets;
 use super::engine::{Ahead, Described, Elementwise, Engine};
 use super::error::SystemError;
 use super::ranges::Ranges;
-use dgsuite_basis::{Representation, Shape};
+use super::rank_mesh::RankMesh;
+use super::words::{Reader, Words};
+use dgsuite_basis::Representation;
 use dgsuite_gpu::ExactSum;
-use dgsuite_mesh::Mesh;
 use dgsuite_ops::cuda::Attempt;
 use dgsuite_ops::{BoundarySamples, Limited, Norms, OpsError, Ranks, Sample, StepMeasure};
 use dgsuite_physics::Exact;
@@ -31,18 +32,17 @@ pub(crate) struct Ranked {
     ranks: Arc<Ranks>,
     /// Boundaries that have faces in the whole mesh.
     boundaries: Vec<String>,
-    whole: Arc<Mesh>,
-    /// Offset of each element's coefficients in the state of the whole mesh, then their number.
-    offsets: Vec<usize>,
+    mesh: RankMesh,
+    offsets: Offsets,
 }
 
 impl Ranked {
-    pub(crate) fn new(inner: Box<dyn Engine>, ranks: Arc<Ranks>, whole: Arc<Mesh>) -> Self {
+    pub(crate) fn new(inner: Box<dyn Engine>, ranks: Arc<Ranks>, mesh: RankMesh) -> Self {
         let summary = inner.discretization().summary();
         let size = |shape| summary.iter().find(|part| part.shape == shape).map_or(0, |part| part.n_basis);
-        let offsets = offsets(&whole, inner.variables().len(), size);
-        let boundaries = whole.boundary_names().into_iter().map(str::to_owned).collect();
-        Self { inner, ranks, boundaries, whole, offsets }
+        let offsets = Offsets::new(&mesh.set_sizes(), inner.variables().len(), size);
+        let boundaries = mesh.boundary_names().into_iter().map(str::to_owned).collect();
+        Self { inner, ranks, boundaries, mesh, offsets }
     }
 
     fn is_root(&self) -> bool {
@@ -62,11 +62,11 @@ impl Ranked {
     }
 
     /// The coefficients of this part's elements among those of the whole mesh.
-    fn own_part(&self, whole: &[f64], offsets: &[usize]) -> Option<Vec<f64>> {
-        if offsets.last() != Some(&whole.len()) {
+    fn own_part(&self, whole: &[f64], offsets: &Offsets) -> Option<Vec<f64>> {
+        if offsets.total() != whole.len() {
             return None;
         }
-        let of = |&e: &u32| whole[offsets[e as usize]..offsets[e as usize + 1]].iter().copied();
+        let of = |&e: &u32| whole[offsets.of(e as usize)].iter().copied();
         Some(self.ranks.elements().iter().flat_map(of).collect())
     }
 
@@ -76,7 +76,7 @@ impl Ranked {
         words.numbers(self.ranks.elements().iter().map(|&e| e as usize));
         words.reals(own.into_iter().map(f64::from));
         let messages = self.gather(&words);
-        let mut all = vec![0.0; if messages.is_empty() { 0 } else { self.whole.n_elements() }];
+        let mut all = vec![0.0; if messages.is_empty() { 0 } else { self.mesh.n_elements() }];
         for message in &messages {
             let mut reader = Reader::new(message);
             let (elements, values) = (reader.numbers(), reader.reals());
@@ -85,18 +85,11 @@ impl Ranked {
         Some(all)
     }
 
-    /// The numbers of this part's elements at their places among all elements; NaN elsewhere.
-    fn spread(&self, own: &[f32]) -> Vec<f32> {
-        let mut all = vec![f32::NAN; self.whole.n_elements()];
-        self.ranks.elements().iter().zip(own).for_each(|(&e, &value)| all[e as usize] = value);
-        all
-    }
-
     /// The offsets in a state of this basis and order.
-    fn offsets_of(&self, from: Representation, order: usize) -> Vec<usize> {
+    fn offsets_of(&self, from: Representation, order: usize) -> Offsets {
         let described = self.inner.discretization();
         let size = |shape| described.basis_size_in(from, order, shape);
-        offsets(&self.whole, self.inner.variables().len(), size)
+        Offsets::new(&self.mesh.set_sizes(), self.inner.variables().len(), size)
     }
 
     fn sampled(&self, samples: &[Sample]) -> Vec<Sample> {
@@ -104,22 +97,6 @@ impl Ranked {
         write_samples(samples, self.ranks.elements(), &mut words);
         merge_samples(&self.gather(&words))
     }
-}
-
-/// Offset of each element's coefficients in the state of a mesh, then their number; `size` is the number of
-/// basis functions of a shape.
-fn offsets(mesh: &Mesh, fields: usize, size: impl Fn(Shape) -> usize) -> Vec<usize> {
-    let mut offsets = Vec::with_capacity(mesh.n_elements() + 1);
-    let mut end = 0;
-    offsets.push(end);
-    for set in &mesh.sets {
-        let own = size(set.shape) * fields;
-        for _ in 0..set.len() {
-            end += own;
-            offsets.push(end);
-        }
-    }
-    offsets
 }
 
 impl Engine for Ranked {
@@ -229,12 +206,16 @@ impl Engine for Ranked {
         own
     }
 
+    fn own_elements(&self) -> Option<&[u32]> {
+        Some(self.ranks.elements())
+    }
+
     fn own_sensors(&self) -> Option<Vec<f32>> {
-        Some(self.spread(&self.inner.sensors()?))
+        self.inner.sensors()
     }
 
     fn own_strengths(&self) -> Option<Vec<f32>> {
-        Some(self.spread(&self.inner.strengths()?))
+        self.inner.strengths()
     }
 
     fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples> {
@@ -285,13 +266,13 @@ impl Engine for Ranked {
         if messages.is_empty() {
             return Vec::new();
         }
-        let mut whole = vec![0.0; self.offsets.last().copied().unwrap_or(0)];
+        let mut whole = vec![0.0; self.offsets.total()];
         for message in &messages {
             let mut reader = Reader::new(message);
             let (elements, values) = (reader.numbers(), reader.reals());
             let mut from = 0;
             for element in elements {
-                let to = self.offsets[element]..self.offsets[element + 1];
+                let to = self.offsets.of(element);
                 let values = &values[from..from + to.len()];
                 from += to.len();
                 whole[to].copy_from_slice(values);
@@ -324,8 +305,8 @@ impl Engine for Ranked {
 
     fn own_ranges(&self, from: Representation, order: usize) -> Option<Ranges> {
         let offsets = self.offsets_of(from, order);
-        let of = |&e: &u32| offsets[e as usize]..offsets[e as usize + 1];
-        Some(Ranges::new(self.ranks.elements().iter().map(of), offsets.last().copied().unwrap_or(0)))
+        let of = |&e: &u32| offsets.of(e as usize);
+        Some(Ranges::new(self.ranks.elements().iter().map(of), offsets.total()))
     }
 
     fn variables(&self) -> Vec<&'static str> {
@@ -355,9 +336,7 @@ impl Engine for Ranked {
     }
 
     fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError> {
-        // The solver makes weights for the whole mesh, so that the lengths agree.
-        let own = self.own_part(weights, &self.offsets).unwrap_or_default();
-        self.inner.weigh_errors(&own)
+        self.inner.weigh_errors(weights)
     }
 
     fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError> {

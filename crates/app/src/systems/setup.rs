@@ -12,11 +12,12 @@ pub use self::incompressible::{
 use super::device::Device;
 use super::error::SystemError;
 pub use super::precision::Precision;
+use super::rank_mesh::RankMesh;
 use super::two_point::SplitFlux;
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_gpu::comm::{Alone, Communicator};
-use dgsuite_mesh::{Cutting, Mesh, Partition, Shape};
+use dgsuite_mesh::{Cutting, Partition, Shape};
 use dgsuite_ops::{Form, Limiting, Ranks, Scheme as Space, StepMeasure, basis_size};
 use dgsuite_physics::exact::{Context, Model};
 use dgsuite_physics::formula::Formula;
@@ -307,7 +308,7 @@ impl fmt::Debug for ReactionTerm {
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Mesh.
-    pub mesh: Arc<Mesh>,
+    pub mesh: RankMesh,
     /// Law.
     pub law: Law,
     /// Numerical flux.
@@ -366,16 +367,16 @@ impl Setup {
 
     /// The source term for which `exact` is a solution.
     pub(super) fn manufactured(&self, exact: &dyn Exact) -> Result<Arc<dyn Source>, SystemError> {
-        let context = Context { dim: self.mesh.dim, model: self.law.model(), period: [0.0; 3] };
+        let context = Context { dim: self.mesh.dim(), model: self.law.model(), period: [0.0; 3] };
         Ok(Arc::new(Manufactured::for_model(&context, exact)?))
     }
 
     /// Modal, over-integrated, weak form, Rusanov flux, LSERK(5,4), double precision, all threads,
     /// no boundaries.
     #[must_use]
-    pub fn new(mesh: Arc<Mesh>, law: Law, order: usize) -> Self {
+    pub fn new(mesh: impl Into<RankMesh>, law: Law, order: usize) -> Self {
         Self {
-            mesh,
+            mesh: mesh.into(),
             law,
             riemann: Riemann::default(),
             dissipation: None,
@@ -431,17 +432,25 @@ impl Setup {
         }
     }
 
-    /// Cuts the mesh into one part for each rank; `None` if there is one rank.
+    /// The part of this rank; `None` if there is one rank. Where rank 0 has not distributed the mesh, all
+    /// ranks have the same mesh, and each cuts out its part.
     pub(super) fn share(&self) -> Result<Option<Arc<Ranks>>, SystemError> {
-        let ranks = self.comm.size();
-        if ranks == 1 {
+        if let Some(ranks) = self.mesh.ranks() {
+            return Ok(Some(Arc::clone(ranks)));
+        }
+        if self.comm.size() == 1 {
             return Ok(None);
         }
-        let space = self.space();
-        let sizes: Vec<f64> = self.mesh.sets.iter().map(|set| cost(&space, set.shape, set.order)).collect();
-        let weight = |element: usize| sizes[self.mesh.locate(element).0];
-        let partition = Partition::new(&self.mesh, ranks, self.cutting, weight)?;
-        Ok(Some(Arc::new(Ranks::new(&self.mesh, &partition, Arc::clone(&self.comm))?)))
+        let partition = self.partition()?;
+        Ok(Some(Arc::new(Ranks::new(self.mesh.seen(), &partition, Arc::clone(&self.comm))?)))
+    }
+
+    /// The part of each element of the whole mesh, with one part for each rank.
+    pub(crate) fn partition(&self) -> Result<Partition, SystemError> {
+        let (mesh, space) = (self.mesh.seen(), self.space());
+        let sizes: Vec<f64> = mesh.sets.iter().map(|set| cost(&space, set.shape, set.order)).collect();
+        let weight = |element: usize| sizes[mesh.locate(element).0];
+        Ok(Partition::new(mesh, self.comm.size(), self.cutting, weight)?)
     }
 
     pub(super) fn space(&self) -> Space {

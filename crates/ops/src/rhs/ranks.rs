@@ -5,10 +5,10 @@ use crate::rhs::discretization::PartSummary;
 use crate::space::group::needs;
 use crate::space::scheme::{MetricRule, Need};
 use dgsuite_basis::{Cubature, NodeSet, Shape};
-use dgsuite_gpu::comm::{CommError, Communicator};
+use dgsuite_gpu::comm::{CommError, Communicator, pass};
 use dgsuite_gpu::cuda::DevicePlane;
 use dgsuite_gpu::{ExactSum, sum_all};
-use dgsuite_mesh::{Cut, Mesh, Part, Partition};
+use dgsuite_mesh::{Cut, Cutter, Mesh, Part, Partition};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The environment variable that, with the value `0`, makes devices wait for the messages of a stage before
@@ -50,6 +50,40 @@ pub fn agree<V, E: From<OpsError>>(comm: &dyn Communicator, result: Result<V, E>
     }
 }
 
+/// A mesh that is cut into a part for each rank, with what all parts have to know of the whole.
+pub struct Distribution<'a> {
+    cutter: Cutter<'a>,
+    needs: Vec<Need>,
+}
+
+impl<'a> Distribution<'a> {
+    /// Prepares the parts of `mesh` for `ranks` ranks.
+    ///
+    /// # Errors
+    /// [`OpsError::Parts`] if the number of parts is not that of the ranks.
+    pub fn new(mesh: &'a Mesh, partition: &'a Partition, ranks: usize) -> Result<Self, OpsError> {
+        let parts = partition.parts();
+        if parts != ranks {
+            return Err(OpsError::Parts { parts, ranks });
+        }
+        Ok(Self { cutter: Cutter::new(mesh, partition), needs: needs(mesh) })
+    }
+}
+
+/// The needs of a shape as bytes.
+fn bytes_of(need: &Need) -> [u8; 3] {
+    let shape = Shape::ALL.iter().position(|&shape| shape == need.shape).unwrap_or(0);
+    [shape as u8, u8::from(need.affine), need.curved.unwrap_or(0) as u8]
+}
+
+fn needs_of(bytes: &[u8]) -> Vec<Need> {
+    let need = |&[shape, affine, order]: &[u8; 3]| {
+        let shape = *Shape::ALL.get(usize::from(shape))?;
+        Some(Need { shape, affine: affine == 1, curved: (order > 0).then_some(usize::from(order)) })
+    };
+    bytes.as_chunks().0.iter().filter_map(need).collect()
+}
+
 /// Sizes of a discretisation on all ranks together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Whole {
@@ -67,18 +101,52 @@ impl Ranks {
     /// # Errors
     /// [`OpsError::Parts`] if the number of parts is not that of the ranks.
     pub fn new(mesh: &Mesh, partition: &Partition, comm: Arc<dyn Communicator>) -> Result<Self, OpsError> {
-        let (parts, ranks) = (partition.parts(), comm.size());
-        if parts != ranks {
-            return Err(OpsError::Parts { parts, ranks });
+        let mut distribution = Distribution::new(mesh, partition, comm.size())?;
+        let part = distribution.cutter.part(comm.rank());
+        Ok(Self::with_part(part, distribution.needs, comm))
+    }
+
+    /// The part of a mesh that rank `root` has, and sends to the other ranks; `whole` is the cut of this mesh
+    /// on rank `root`, and `None` on the others, which never hold more of it than their parts. Collective.
+    ///
+    /// # Errors
+    /// Those of the communication; [`OpsError::Message`] for what is not a part.
+    ///
+    /// # Panics
+    /// If `whole` is missing on rank `root`.
+    pub fn distribute(
+        comm: Arc<dyn Communicator>,
+        root: usize,
+        whole: Option<Distribution<'_>>,
+    ) -> Result<Self, OpsError> {
+        let (rank, others) = (comm.rank(), (0..comm.size()).filter(|&rank| rank != root));
+        if rank != root {
+            let mut needs = Vec::new();
+            comm.broadcast(root, &mut needs)?;
+            let mut own = Vec::new();
+            for to in others {
+                // Empty unless it is for this rank.
+                own.append(&mut pass(comm.as_ref(), root, to, &[])?);
+            }
+            let part = Part::from_bytes(&own).map_err(OpsError::Message)?;
+            return Ok(Self::with_part(part, needs_of(&needs), comm));
         }
-        let needs = needs(mesh);
-        let Part { mesh, elements, cuts } = partition.part(mesh, comm.rank());
+        let Some(Distribution { mut cutter, needs }) = whole else { panic!("rank {root} has no mesh") };
+        comm.broadcast(root, &mut needs.iter().flat_map(bytes_of).collect())?;
+        for to in others {
+            pass(comm.as_ref(), root, to, &cutter.part(to).to_bytes())?;
+        }
+        Ok(Self::with_part(cutter.part(root), needs, comm))
+    }
+
+    fn with_part(part: Part, needs: Vec<Need>, comm: Arc<dyn Communicator>) -> Self {
+        let Part { mesh, elements, cuts } = part;
         let overlap = match std::env::var(OVERLAP_VARIABLE).as_deref() {
             Ok("0") => Some(false),
             Ok("1") => Some(true),
             _ => None,
         };
-        Ok(Self { comm, mesh: Arc::new(mesh), elements, cuts, needs, overlap, failure: Mutex::new(None) })
+        Self { comm, mesh: Arc::new(mesh), elements, cuts, needs, overlap, failure: Mutex::new(None) }
     }
 
     /// Sets whether devices work on inner elements while messages are on their way, instead of

@@ -10,6 +10,7 @@ use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::quantity::VectorQuantity;
 use crate::pipeline::source::Located;
 use crate::pipeline::state::BoundarySpec;
+use crate::systems::RankMesh;
 use crate::systems::curved_wall::EstimatedNormals;
 use crate::systems::hyperbolic::BoundaryKind;
 
@@ -20,10 +21,14 @@ const TOO_FAR: f64 = FRAC_PI_4;
 ///
 /// # Errors
 /// A mesh in three dimensions.
-pub(super) fn estimated(spec: &BoundarySpec, mesh: &Mesh, corner: f64) -> Result<BoundaryKind, InputError> {
-    let number = mesh.boundaries.iter().position(|tag| tag.name == spec.name.value);
-    match number.and_then(|number| EstimatedNormals::new(mesh, number as u32, corner)) {
-        Some(normals) => Ok(BoundaryKind::CurvedSlipWall { normals: Arc::new(normals) }),
+pub(super) fn estimated(
+    spec: &BoundarySpec,
+    mesh: &RankMesh,
+    corner: f64,
+) -> Result<BoundaryKind, InputError> {
+    let number = mesh.seen().boundaries.iter().position(|tag| tag.name == spec.name.value);
+    match number.and_then(|number| mesh.boundary_curve(number as u32, corner)) {
+        Some(curve) => Ok(BoundaryKind::CurvedSlipWall { normals: Arc::new(EstimatedNormals::from(curve)) }),
         None => {
             let key = format!("{}.normal", spec.name.key);
             let expected =

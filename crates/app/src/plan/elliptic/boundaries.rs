@@ -38,7 +38,7 @@ pub(super) fn resolve(
                 Problem::UnknownBoundary { name: name.clone(), known },
             ));
         }
-        if is_periodic(mesh, name) {
+        if is_periodic(mesh, &open, name) {
             return Err(InputError::at(&spec.name.place, Problem::PeriodicBoundary { name: name.clone() }));
         }
         let kind = match spec.kind {
@@ -71,6 +71,6 @@ pub(super) fn resolve(
     }));
     let given: Vec<&str> = specs.iter().map(|spec| spec.name.value.as_str()).collect();
     let place = specs.first().map_or(file, |spec| &spec.name.place);
-    both(resolved, none_is_missing(&given, mesh, place, "{ type: dirichlet, u: 0 }"))?;
+    both(resolved, none_is_missing(&given, (mesh, &open), place, "{ type: dirichlet, u: 0 }"))?;
     Ok(conditions)
 }

@@ -14,8 +14,10 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
     };
     let (setup, mesh) = (&plan.setup, &plan.setup.mesh);
     line("title", plan.outline.title.clone());
-    let counts: Vec<String> =
-        elements_by_shape(mesh).iter().map(|(shape, n)| format!("{} {shape}", grouped(*n))).collect();
+    let counts: Vec<String> = elements_by_shape(&mesh.set_sizes())
+        .iter()
+        .map(|(shape, n)| format!("{} {shape}", grouped(*n)))
+        .collect();
     line(
         "mesh",
         format!(

@@ -30,7 +30,7 @@ pub(super) fn write(
     not_finite: &NotFinite,
 ) -> Result<(), WriterError> {
     residuals(solved, directory)?;
-    let order = lattice_order(plan.setup.order, &plan.setup.mesh);
+    let order = lattice_order(plan.setup.order, plan.setup.mesh.max_order());
     let sample = |fields: &[EllipticField]| {
         let sets = solver.sample(&solved.u, order);
         let exact = plan.exact.as_ref();

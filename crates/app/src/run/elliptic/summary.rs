@@ -39,7 +39,7 @@ pub(super) fn facts(
         "model": "poisson",
         "equation": plan.equation,
         "mesh": {
-            "elements": elements_by_shape(mesh),
+            "elements": elements_by_shape(&mesh.set_sizes()),
             "faces": mesh.faces.len(),
             "order": mesh.max_order(),
             "digest": format!("{:016x}", plan.outline.mesh_digest),

@@ -55,8 +55,8 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value
     put(
         "mesh",
         json!({
-            "elements": elements_by_shape(mesh),
-            "faces": mesh.faces.len(),
+            "elements": elements_by_shape(&mesh.set_sizes()),
+            "faces": mesh.n_faces(),
             "order": mesh.max_order(),
             "digest": format!("{:016x}", plan.outline.mesh_digest),
         }),

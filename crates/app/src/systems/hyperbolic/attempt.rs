@@ -22,10 +22,18 @@ impl Hyperbolic {
         let discretization = self.engine.discretization();
         let parts = discretization.summary();
         let modal = discretization.representation() == Representation::Modal;
-        let mut weights = Vec::with_capacity(discretization.dofs());
+        let mut weights = Vec::new();
         let shares = (mesh.n_elements() * scales.len()) as f64;
-        for element in 0..mesh.n_elements() {
-            let shape = mesh.shape(element);
+        let sets = mesh.set_sizes();
+        let ends: Vec<usize> = sets
+            .iter()
+            .scan(0, |end, set| {
+                *end += set.elements;
+                Some(*end)
+            })
+            .collect();
+        for element in self.own_elements() {
+            let shape = sets[ends.partition_point(|&end| end <= element)].shape;
             let n = parts.iter().find(|part| part.shape == shape).map_or(0, |part| part.n_basis);
             let size = if modal { shape.measure() } else { n as f64 };
             for scale in &scales {

@@ -202,9 +202,13 @@ impl Hyperbolic {
     /// Returns the middle of the elements that are not finite; `None` if there are none, or only such
     /// elements.
     pub(crate) fn origin_of_failure(&self) -> Option<Origin> {
-        let (mesh, fields) = (&self.setup.mesh, self.n_fields());
+        let (mesh, fields) = (self.setup.mesh.seen(), self.n_fields());
         let parts = self.engine.discretization().summary();
         let state = self.engine.to_canonical();
+        // Rank 0 has the state and the mesh.
+        if state.is_empty() {
+            return None;
+        }
         let mut end = 0;
         let bad: Vec<bool> = (0..mesh.n_elements())
             .map(|element| {

@@ -25,14 +25,20 @@ impl Hyperbolic {
         self.engine.sensors()
     }
 
-    /// As [`Self::limiter_factors`] on this rank's elements; NaN on others.
+    /// As [`Self::limiter_factors`] on [this rank's elements](Self::own_elements).
     pub(crate) fn own_limiter_factors(&self) -> Option<Vec<f32>> {
         self.engine.own_strengths()
     }
 
-    /// As [`Self::sensors`] on this rank's elements; NaN on others.
+    /// As [`Self::sensors`] on [this rank's elements](Self::own_elements).
     pub(crate) fn own_sensors(&self) -> Option<Vec<f32>> {
         self.engine.own_sensors()
+    }
+
+    /// Returns the elements of this rank, by their indices in the whole mesh.
+    pub(crate) fn own_elements(&self) -> Vec<usize> {
+        let all = || (0..self.setup.mesh.n_elements()).collect();
+        self.engine.own_elements().map_or_else(all, |own| own.iter().map(|&e| e as usize).collect())
     }
 
     /// Returns the smallest density and the smallest pressure at the points at which the limiter bounds them;

@@ -91,8 +91,8 @@ impl DeviceMachine {
             .into_iter()
             .map(|pass| {
                 let laws::Posed { equation, boundaries } = laws::posed(pass, setup, law)?;
-                let scheme = laws::scheme(pass, setup.order, &setup.mesh);
-                let (mesh, host) = (Arc::clone(&setup.mesh), Arc::clone(host));
+                let scheme = laws::scheme(pass, setup.order, setup.mesh.seen());
+                let (mesh, host) = (Arc::clone(setup.mesh.seen()), Arc::clone(host));
                 let d = CudaDiscretization::new(mesh, &scheme, equation, boundaries, host, &cuda)?;
                 let n = d.len();
                 let places = operator.places(&elliptics.nodes, &d)?;

@@ -25,11 +25,11 @@ pub(super) struct Elliptics {
 
 impl Elliptics {
     pub(super) fn new(setup: &Setup, law: &Incompressible, host: &Arc<Host>) -> Result<Self, SystemError> {
-        let dim = setup.mesh.dim;
+        let dim = setup.mesh.dim();
         let options = SipdgOptions::new(setup.order);
         let operator = |conditions: &[(String, EllipticKind)]| {
             let (one, zero) = (|_: usize, _: [f64; 3]| 1.0, |_: usize, _: [f64; 3]| 0.0);
-            let mesh = Arc::clone(&setup.mesh);
+            let mesh = Arc::clone(setup.mesh.seen());
             Sipdg::new(mesh, &options, &one, &zero, conditions, Arc::clone(host)).map(Arc::new)
         };
         let conditions = |of: &dyn Fn(&str, &BoundaryKind) -> EllipticKind| -> Vec<(String, EllipticKind)> {

@@ -71,12 +71,12 @@ fn build<M: Machine + 'static>(
     initial: &dyn Exact,
     t0: f64,
 ) -> Result<Box<dyn Engine>, SystemError> {
-    let dim = setup.mesh.dim;
+    let dim = setup.mesh.dim();
     let sipdg = &Arc::clone(&machine.elliptics().nodes);
     let laws::Posed { equation, boundaries } = laws::state(setup, law)?;
-    let scheme = laws::scheme(Pass::Coupling, setup.order, &setup.mesh);
+    let scheme = laws::scheme(Pass::Coupling, setup.order, setup.mesh.seen());
     let fields =
-        Discretization::new(Arc::clone(&setup.mesh), &scheme, equation, boundaries, Arc::clone(host))?;
+        Discretization::new(Arc::clone(setup.mesh.seen()), &scheme, equation, boundaries, Arc::clone(host))?;
     let places = elliptic_places(&fields, sipdg)?;
     let component = |d: usize| {
         let at = |_: usize, x: [f64; 3]| {

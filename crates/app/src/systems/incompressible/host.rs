@@ -92,8 +92,8 @@ impl HostMachine {
             .into_iter()
             .map(|pass| {
                 let laws::Posed { equation, boundaries } = laws::posed(pass, setup, law)?;
-                let scheme = laws::scheme(pass, setup.order, &setup.mesh);
-                let mesh = Arc::clone(&setup.mesh);
+                let scheme = laws::scheme(pass, setup.order, setup.mesh.seen());
+                let mesh = Arc::clone(setup.mesh.seen());
                 let d = Discretization::new(mesh, &scheme, equation, boundaries, Arc::clone(host))?;
                 Ok(FirstOrder::new(d, &elliptics.nodes)?)
             })

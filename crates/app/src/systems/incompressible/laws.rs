@@ -161,7 +161,7 @@ fn velocity(kind: &BoundaryKind, dim: usize, fields: usize) -> Option<Arc<dyn Ex
 /// The state as output and norms see it: the law of the state with the given boundary data.
 pub(super) fn state(setup: &Setup, law: &Incompressible) -> Result<Posed, SystemError> {
     let law = Law { viscosity: law.viscosity };
-    match setup.mesh.dim {
+    match setup.mesh.dim() {
         2 => posed_state::<2, 3>(setup, law),
         _ => posed_state::<3, 4>(setup, law),
     }
@@ -209,7 +209,7 @@ fn bound(
 
 /// The equation of a first-order operator.
 pub(super) fn posed(pass: Pass, setup: &Setup, law: &Incompressible) -> Result<Posed, SystemError> {
-    match setup.mesh.dim {
+    match setup.mesh.dim() {
         2 => in_dim::<2, 3, 4, 4>(pass, setup, law),
         _ => in_dim::<3, 4, 5, 6>(pass, setup, law),
     }

@@ -31,7 +31,7 @@ impl<V: KrylovVector<Scalar = f64>, A: LinearOperator<V>> Pressure<V, A> {
     where
         M::Backend: dgsuite_gpu::Backend<Vector<f64> = V>,
     {
-        let options = law.pressure.on(setup.device, M::sizes(of).order, &setup.mesh);
+        let options = law.pressure.on(setup.device, M::sizes(of).order, setup.mesh.seen());
         let built = preconditioner::build::<M>(machine, of, &options)
             .map_err(|error| SystemError::Elliptic(Box::new(error)))?;
         let krylov = Krylov::new(operator, built, one, M::on_host(of).is_singular())?;

@@ -1,6 +1,6 @@
 //! Samples and faces of all ranks as those of the whole mesh, in the order of its elements.
 
-use super::words::{Reader, Words};
+use crate::systems::words::{Reader, Words};
 use dgsuite_basis::Shape;
 use dgsuite_ops::{BoundarySamples, Sample};
 

@@ -2,51 +2,70 @@
 
 /// A message that is written word by word.
 #[derive(Debug, Default)]
-pub(super) struct Words(Vec<u8>);
+pub(crate) struct Words(Vec<u8>);
 
 impl Words {
-    pub(super) fn number(&mut self, value: usize) {
+    pub(crate) fn number(&mut self, value: usize) {
         self.0.extend((value as u64).to_le_bytes());
     }
 
     /// A list of numbers with its length.
-    pub(super) fn reals(&mut self, values: impl ExactSizeIterator<Item = f64>) {
+    pub(crate) fn reals(&mut self, values: impl ExactSizeIterator<Item = f64>) {
         self.number(values.len());
         values.for_each(|x| self.0.extend(x.to_bits().to_le_bytes()));
     }
 
     /// A list of counts with its length.
-    pub(super) fn numbers(&mut self, values: impl ExactSizeIterator<Item = usize>) {
+    pub(crate) fn numbers(&mut self, values: impl ExactSizeIterator<Item = usize>) {
         self.number(values.len());
         values.for_each(|x| self.number(x));
     }
 
     /// Points or vectors.
-    pub(super) fn points(&mut self, points: &[[f64; 3]]) {
+    pub(crate) fn points(&mut self, points: &[[f64; 3]]) {
         self.number(3 * points.len());
         points.iter().flatten().for_each(|x| self.0.extend(x.to_bits().to_le_bytes()));
     }
 
     /// Rows of numbers, all of the same length.
-    pub(super) fn rows(&mut self, rows: &[Vec<f64>]) {
+    pub(crate) fn rows(&mut self, rows: &[Vec<f64>]) {
         self.number(rows.len());
         rows.iter().for_each(|row| self.reals(row.iter().copied()));
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    /// Bytes with their number.
+    pub(crate) fn list(&mut self, bytes: &[u8]) {
+        self.number(bytes.len());
+        self.0.extend(bytes);
+    }
+
+    /// Elements with coordinates in them, each of which may be missing.
+    pub(crate) fn places<'p>(
+        &mut self,
+        places: impl ExactSizeIterator<Item = &'p Option<(usize, [f64; 3])>>,
+    ) {
+        self.number(places.len());
+        for place in places {
+            let (element, r) = place.map_or((0, [0.0; 3]), |(element, r)| (element + 1, r));
+            self.number(element);
+            r.iter().for_each(|x| self.0.extend(x.to_bits().to_le_bytes()));
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
 }
 
 /// A message that is read in the order in which it was written. What is missing at its end reads as empty.
-pub(super) struct Reader<'a>(&'a [u8]);
+pub(crate) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    pub(super) const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -59,7 +78,7 @@ impl<'a> Reader<'a> {
         u64::from_le_bytes(*word)
     }
 
-    pub(super) fn number(&mut self) -> usize {
+    pub(crate) fn number(&mut self) -> usize {
         self.word() as usize
     }
 
@@ -67,19 +86,33 @@ impl<'a> Reader<'a> {
         self.number().min(self.0.len() / 8)
     }
 
-    pub(super) fn reals(&mut self) -> Vec<f64> {
+    pub(crate) fn list(&mut self) -> &'a [u8] {
+        let n = self.number();
+        let (list, rest) = self.0.split_at(n.min(self.0.len()));
+        self.0 = rest;
+        list
+    }
+
+    pub(crate) fn places(&mut self) -> Vec<Option<(usize, [f64; 3])>> {
+        let place = |element: usize, r| element.checked_sub(1).map(|element| (element, r));
+        (0..self.length())
+            .map(|_| place(self.number(), std::array::from_fn(|_| f64::from_bits(self.word()))))
+            .collect()
+    }
+
+    pub(crate) fn reals(&mut self) -> Vec<f64> {
         (0..self.length()).map(|_| f64::from_bits(self.word())).collect()
     }
 
-    pub(super) fn numbers(&mut self) -> Vec<usize> {
+    pub(crate) fn numbers(&mut self) -> Vec<usize> {
         (0..self.length()).map(|_| self.number()).collect()
     }
 
-    pub(super) fn points(&mut self) -> Vec<[f64; 3]> {
+    pub(crate) fn points(&mut self) -> Vec<[f64; 3]> {
         self.reals().chunks_exact(3).map(|x| [x[0], x[1], x[2]]).collect()
     }
 
-    pub(super) fn rows(&mut self) -> Vec<Vec<f64>> {
+    pub(crate) fn rows(&mut self) -> Vec<Vec<f64>> {
         let n = self.length();
         (0..n).map(|_| self.reals()).collect()
     }
@@ -97,6 +130,8 @@ mod tests {
         words.points(&[[1.0, 2.0, 3.0]]);
         words.rows(&[vec![1.5], vec![2.5]]);
         words.numbers([4, 5].into_iter());
+        words.list(b"part");
+        words.places([Some((3, [0.5, 1.0, -1.0])), None].iter());
         let mut reader = Reader::new(words.bytes());
         assert_eq!(reader.number(), 7);
         let reals = reader.reals();
@@ -104,6 +139,8 @@ mod tests {
         assert_eq!(reader.points(), [[1.0, 2.0, 3.0]]);
         assert_eq!(reader.rows(), [[1.5], [2.5]]);
         assert_eq!(reader.numbers(), [4, 5]);
+        assert_eq!(reader.list(), b"part");
+        assert_eq!(reader.places(), [Some((3, [0.5, 1.0, -1.0])), None]);
         assert!(reader.is_empty());
         let mut cut = Reader::new(&words.bytes()[..20]);
         assert_eq!((cut.number(), cut.reals().len(), cut.points().len()), (7, 0, 0));
