@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic")]
 
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use dgsuite_gpu::comm::{child_rank, run_children};
+use dgsuite_gpu::GpuError;
+use dgsuite_gpu::comm::{CommError, child_rank, run_children};
 use dgsuite_gpu::cuda::nccl::DeviceMessage;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, DevicePlane, Link};
 use dgsuite_gpu::shim::{EMULATOR_ORDER, Emulator, ShimError};
@@ -78,30 +80,67 @@ fn child() {
     comm.barrier().unwrap();
 }
 
+/// Rank 2 ends when the others send to it.
 #[test]
-fn messages_arrive_in_order_and_in_graphs() {
-    let emulator = match Emulator::new() {
-        Ok(emulator) => emulator,
+#[ignore = "run by a_rank_that_has_ended_is_named_before_the_deadline"]
+fn lost_child() {
+    let Some(comm) = child_rank().unwrap() else { return };
+    let cuda = Cuda::new(0).unwrap();
+    let array = DeviceBuffer::<u64>::zeros(&cuda, "a test", 6).unwrap();
+    let message = |other: usize| DeviceMessage {
+        rank: other,
+        send: array.ptr_at(other),
+        send_bytes: 8,
+        receive: array.ptr_at(3 + other),
+        receive_bytes: 8,
+    };
+    let set = (0..3).filter(|&other| other != comm.rank()).map(message).collect();
+    // SAFETY: the array lives longer than the link.
+    let mut link = unsafe { Link::on(&cuda, &comm, vec![set], DevicePlane::Peer) }.unwrap();
+    if comm.rank() == 2 {
+        std::process::exit(7);
+    }
+    link.run(0).unwrap();
+    let error = link.wait().expect_err("rank 2 has ended");
+    assert!(matches!(error, GpuError::Ranks(CommError::Left { rank: 2 })), "{error}");
+}
+
+fn emulator() -> Option<Emulator> {
+    match Emulator::new() {
+        Ok(emulator) => Some(emulator),
         Err(reason @ ShimError::NoCompiler { .. }) => {
             assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{reason}");
             println!("SKIPPED: {reason}");
-            return;
+            None
         }
         Err(reason) => panic!("{reason}"),
-    };
-    for order in ["none", "old", "new"] {
-        messages_arrive(&emulator, order);
     }
 }
 
-fn messages_arrive(emulator: &Emulator, order: &str) {
+/// The exit codes of three ranks that run the test `child`.
+fn codes(emulator: &Emulator, order: &str, child: &str) -> Vec<i32> {
     let command = |_| -> Command {
         let mut command = emulator.command(std::env::current_exe().unwrap());
         command.env(EMULATOR_ORDER, order);
-        command.args(["child", "--exact", "--ignored", "--nocapture"]);
+        command.args([child, "--exact", "--ignored", "--nocapture"]);
         command.env("DGSUITE_COMM_TIMEOUT", "60").stdout(Stdio::null());
         command
     };
-    let codes = run_children((0..3).map(command).collect(), || None).unwrap();
-    assert_eq!(codes, [0, 0, 0], "order {order}");
+    run_children((0..3).map(command).collect(), || None).unwrap()
+}
+
+#[test]
+fn messages_arrive_in_order_and_in_graphs() {
+    let Some(emulator) = emulator() else { return };
+    for order in ["none", "old", "new"] {
+        assert_eq!(codes(&emulator, order, "child"), [0, 0, 0], "order {order}");
+    }
+}
+
+#[test]
+fn a_rank_that_has_ended_is_named_before_the_deadline() {
+    let Some(emulator) = emulator() else { return };
+    let begun = Instant::now();
+    assert_eq!(codes(&emulator, "old", "lost_child"), [0, 0, 7]);
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }

@@ -24,6 +24,10 @@ use crate::comm::{CommError, Communicator, deadline};
 const WORDS: usize = 128;
 /// Bytes of a driver's handle of memory.
 const HANDLE: usize = 64;
+/// Time between looks for processes that have ended.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long the work before an event may still take after a process has ended.
+const LATE: Duration = Duration::from_secs(2);
 
 /// Memory of another process that is mapped into this one.
 struct Mapped {
@@ -69,6 +73,8 @@ pub(super) struct Peer {
     votes: Votes,
     /// Raises flags after a failure.
     side: Stream,
+    /// The ranks of other processes, with the numbers of the processes.
+    others: Vec<(usize, i32)>,
     /// Memory of other ranks by rank and handle.
     open: HashMap<(usize, String), Mapped>,
 }
@@ -110,6 +116,7 @@ impl Peer {
             sets: Vec::new(),
             votes: Votes { minimum, total, rows, rank, size },
             side: Stream::new(cuda)?,
+            others: others(rank, &everywhere(comm.as_ref(), &process())?),
             open: HashMap::new(),
         };
         // SAFETY: the rows live as long as the connection.
@@ -210,14 +217,25 @@ impl Peer {
     /// Waits for an event behind transfers.
     ///
     /// # Errors
-    /// [`CommError::Peer`] after the deadline; all transfers of this device then end, whatever they carry.
+    /// [`CommError::Peer`] after the deadline, [`CommError::Left`] if the process of another rank has ended;
+    /// all transfers of this device then end, whatever they carry.
     pub(super) fn wait(&self, event: &Event) -> Result<(), GpuError> {
         let begun = Instant::now();
+        let (mut looked, mut ended) = (begun, None);
         while !event.is_done()? {
-            if begun.elapsed() > self.deadline {
+            if ended.is_none() && looked.elapsed() > LOOK {
+                looked = Instant::now();
+                let gone = self.others.iter().find(|(_, process)| has_ended(*process));
+                ended = gone.map(|&(rank, _)| (rank, looked));
+            }
+            let left = ended.filter(|(_, since)| since.elapsed() > LATE);
+            if left.is_some() || begun.elapsed() > self.deadline {
                 self.release(event);
                 let seconds = self.deadline.as_secs_f64();
-                return Err(peer(format!("messages did not arrive within {seconds} s")));
+                return Err(match left {
+                    Some((rank, _)) => CommError::Left { rank }.into(),
+                    None => peer(format!("messages did not arrive within {seconds} s")),
+                });
             }
             if begun.elapsed() < Duration::from_millis(2) {
                 std::thread::yield_now();
@@ -321,6 +339,29 @@ fn process() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let space = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     format!("{} {} {}", boot.trim(), space.display(), std::process::id())
+}
+
+/// The ranks of other processes that this process sees, with the numbers of the processes.
+fn others(rank: usize, processes: &[String]) -> Vec<(usize, i32)> {
+    let own = &processes[rank];
+    let number = |process: &String| {
+        let (space, number) = process.rsplit_once(' ')?;
+        (process != own && own.rsplit_once(' ')?.0 == space).then(|| number.parse().ok())?
+    };
+    processes.iter().enumerate().filter_map(|(rank, process)| Some((rank, number(process)?))).collect()
+}
+
+/// Whether there is no process of this number.
+#[cfg(unix)]
+fn has_ended(process: i32) -> bool {
+    // SAFETY: signal 0 only asks whether the process exists.
+    let found = unsafe { libc::kill(process, 0) };
+    found != 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
+}
+
+#[cfg(not(unix))]
+const fn has_ended(_: i32) -> bool {
+    false
 }
 
 /// The memory of other ranks, mapped into this process as far as it is needed.
