@@ -76,8 +76,9 @@ fn is_planar_with_diffusion(
     form: Form,
 ) -> Result<bool, BasisError> {
     match shape {
-        Shape::Hexahedron => Ok(tensor_diffusion::is_planar(shape, specs, form)?
-            || gauss_diffusion::is_planar(shape, specs, form)?),
+        Shape::Quadrilateral | Shape::Hexahedron => {
+            Ok(tensor_diffusion::is_planar(shape, specs, form)? || gauss_diffusion::is_planar(specs, form)?)
+        }
         Shape::Prism => {
             Ok(prism_diffusion::is_known(specs, form)? || prism_cubature_diffusion::is_known(specs, form)?)
         }

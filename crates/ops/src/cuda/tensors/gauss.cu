@@ -6,10 +6,79 @@
 //
 // A block processes a few elements. Values at the points are written to shared memory. From these, face
 // points, which are distributed over all threads, compute their own traces. Contravariant fluxes follow.
-// After a barrier, each node sums along its lines and adds the lifts from their ends. Macros as in gauss.cuh
-// with TRANSFORM = 0, and STAGE.
+// After a barrier, each node sums along its lines and adds the lifts from their ends.
+//
+// Macros beside those of common.cuh, with DIRECT = 0:
+// - NODES along a line
+// - ELEMENTS: elements of a block
+// - BLOCKS: blocks per multiprocessor
+// - PLACE: [face point], (2 direction + end) FACE_POINTS + number of its line across the lines of that
+//   direction
+// - STAGE
 
-#include "gauss.cuh"
+#include "rows.cuh"
+
+constexpr int FACE_POINTS = NF / FACES;
+static __device__ const unsigned short face_place[NF] = PLACE;
+constexpr int POINTS = DIM == 3 ? NODES * NODES * NODES : NODES * NODES;  // number of points of an element
+constexpr int THREADS = ELEMENTS * POINTS;
+constexpr int LINE = NODES | 1;  // row of a matrix in shared memory, padded against bank conflicts
+// Offsets of matrices in shared memory: ends, lifts, then P.
+constexpr int ENDS_AT = 0;
+constexpr int LIFT_AT = 2 * NODES;
+constexpr int PROJECT_AT = 4 * NODES;
+constexpr int MATRICES = (PROJECT_AT + NODES * LINE + 3) / 4 * 4;
+
+static __device__ __forceinline__ constexpr int power(int d) { return d == 0 ? 1 : d == 1 ? NODES : NODES * NODES; }
+
+// The number of a node among the nodes with the same coordinate in direction d.
+static __device__ __forceinline__ u32 across_line(u32 node, int d) {
+    return d == 0 ? node / NODES : d == 1 ? node / (NODES * NODES) * NODES + node % NODES : node % (NODES * NODES);
+}
+
+// The line that ends at a face point.
+struct FaceLine {
+    u32 place;  // see PLACE
+    u32 end;    // 0 at −1, 1 at +1
+    u32 begin;  // its first node
+    u32 step;   // stride between its nodes
+};
+
+static __device__ __forceinline__ FaceLine face_line(u32 q) {
+    FaceLine r;
+    r.place = face_place[q];
+    const u32 d = r.place / (2 * FACE_POINTS), number = r.place % FACE_POINTS;
+    r.end = r.place / FACE_POINTS % 2;
+    r.begin = d == 0 ? number * NODES : d == 1 ? number / NODES * (NODES * NODES) + number % NODES : number;
+    r.step = d == 0 ? 1 : d == 1 ? NODES : NODES * NODES;
+    return r;
+}
+
+// Loads the matrices; a barrier is needed before they are read. See `GaussTables` for their order.
+static __device__ __forceinline__ void load_matrices(const Arguments& a, real* to) {
+    for (u32 i = threadIdx.x; i < 4 * NODES; i += THREADS) to[i] = __ldg(a.tables + 3 * NODES * NODES + i);
+    for (u32 i = threadIdx.x; i < NODES * NODES; i += THREADS)
+        to[PROJECT_AT + i / NODES * LINE + i % NODES] = __ldg(a.tables + i);
+}
+
+// Loads the unknowns of a node in the state.
+static __device__ __forceinline__ void load_node(const real* p, real (&x)[FIELDS]) {
+    if (!PLANAR) return load_row_constant(p, x);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * NP);
+}
+
+// x += Σ_m row[m] times node m of a line; `line` is its first node in shared memory, [field][node], with the
+// stride `FIELD` between fields.
+template <int FIELD>
+static __device__ __forceinline__ void add_line(const real* row, const real* line, int step, real (&x)[FIELDS]) {
+#pragma unroll
+    for (int m = 0; m < NODES; ++m) {
+        const real c = row[m];
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) x[k] += c * line[k * FIELD + m * step];
+    }
+}
 
 // Layout of shared memory.
 constexpr int VALUE_AT = MATRICES;                          // [element][field][node]

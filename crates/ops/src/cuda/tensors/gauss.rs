@@ -12,7 +12,7 @@ use crate::space::scheme::{Form, MetricRule};
 use dgsuite_basis::{Matrix, ReferenceElement, Shape};
 
 /// Approximate number of threads of a block.
-const NEAR_THREADS: usize = 128;
+pub(crate) const NEAR_THREADS: usize = 128;
 /// Bytes of shared memory of a block of the kernel of traces, unless one element needs more, and the largest
 /// number of elements.
 const TRACE_ROOM: usize = 24 * 1024;
@@ -25,7 +25,7 @@ const SAME: f64 = 1e-10;
 /// The operators of the kernels, and the position of each face point.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GaussTables {
-    /// In the order of `gauss.cuh`. With the matrix `T` from coefficients to values at the points: `T P`,
+    /// With the matrix `T` from coefficients to values at the points: `T P`,
     /// `T`, `T⁻¹` (with more points than functions, the projection; both are padded with zeros to the number
     /// of points), values at both ends from values at the points, lifts from the ends to the points.
     pub(crate) entries: Vec<f64>,
@@ -107,10 +107,18 @@ impl GaussTables {
             // Two blocks of the large elements per multiprocessor, if that leaves enough registers.
             _ => registers_of(2, Block::near(s.nq, NEAR_THREADS).threads).clamp(64, 96),
         };
-        // Values, fluxes and numerical fluxes.
-        let room = Room { registers, block: 0, element: ((1 + s.dim) * s.nq + s.nf) * s.fields };
+        let n = self.n_nodes;
+        // Matrices; values, fluxes and numerical fluxes.
+        let block = (4 * n + n * (n | 1)).next_multiple_of(4);
+        let room = Room { registers, block, element: ((1 + s.dim) * s.nq + s.nf) * s.fields };
         let file = File { name: "gauss.cu", text: include_str!("gauss.cu"), headers: &[] };
-        self.kernel(of, file, stage, room)
+        let mut found = of.kernel_of_points(file, NEAR_THREADS, room)?;
+        found.source = found
+            .source
+            .define("STAGE", u8::from(stage))
+            .define("NODES", n)
+            .define("PLACE", list(&self.place));
+        Some(found)
     }
 
     /// A thread for each line of points: other bases.
@@ -143,6 +151,21 @@ impl GaussTables {
         Some(found)
     }
 
+    /// The lifts from both ends of a line as coefficients, `[end][function]`.
+    pub(crate) fn lifts_as_coefficients(&self) -> Matrix {
+        let (n, functions) = (self.n_nodes, self.n_functions);
+        let back = Matrix::from_fn(functions, n, |i, m| self.entries[(2 * n + i) * n + m]);
+        let lifts = [2, 3].map(|i| back.mul_vec(&self.entries[(3 * n + i) * n..][..n]));
+        Matrix::from_fn(2, functions, |e, i| lifts[e][i])
+    }
+
+    /// For each end of a line, the lifting of 1 there, evaluated there.
+    pub(crate) fn own_lifts(&self) -> [f64; 2] {
+        let n = self.n_nodes;
+        let of = |i: usize| &self.entries[(3 * n + i) * n..][..n];
+        [0, 1].map(|e| of(e).iter().zip(of(2 + e)).map(|(end, lift)| end * lift).sum())
+    }
+
     /// The number of the first unknowns that change.
     fn changing<T: PackScalar>(&self, of: &Setting<'_, T>) -> usize {
         if of.law.source { of.group.state.fields } else { of.law.changing }
@@ -154,7 +177,7 @@ impl GaussTables {
     }
 
     /// Builds the kernel of `file`; `None` if it does not fit the device.
-    fn kernel_of_lines<T: PackScalar>(
+    pub(crate) fn kernel_of_lines<T: PackScalar>(
         &self,
         of: &Setting<'_, T>,
         file: File,
@@ -189,29 +212,6 @@ impl GaussTables {
             .define("LIFT", matrix(&lift));
         Some(found)
     }
-
-    /// Builds the kernel of `file`, with `room` in addition to the matrices; `None` if it does not fit the
-    /// device.
-    pub(crate) fn kernel<T: PackScalar>(
-        &self,
-        of: &Setting<'_, T>,
-        file: File,
-        stage: bool,
-        room: Room,
-    ) -> Option<KernelText> {
-        let n = self.n_nodes;
-        let matrices = 4 * n + n * (n | 1) * if self.transform { 3 } else { 1 };
-        let room = Room { block: matrices.next_multiple_of(4) + room.block, ..room };
-        let mut found = of.kernel_of_points(file, NEAR_THREADS, room)?;
-        found.source = found
-            .source
-            .define("STAGE", u8::from(stage))
-            .define("NODES", n)
-            .define("FUNCTIONS", self.n_functions)
-            .define("TRANSFORM", u8::from(self.transform))
-            .define("PLACE", list(&self.place));
-        Some(found)
-    }
 }
 
 /// Whether the kernels support a metric rule: a factor for each element or point. With as many points as
@@ -225,7 +225,7 @@ pub(crate) const fn knows(rule: MetricRule, as_many: bool) -> bool {
 }
 
 /// Scalars of one unknown of an element in shared memory, with rows of an odd length.
-const fn grid(n: usize, dim: usize) -> usize {
+pub(crate) const fn grid(n: usize, dim: usize) -> usize {
     n * (n | 1) * if dim == 3 { n } else { 1 }
 }
 

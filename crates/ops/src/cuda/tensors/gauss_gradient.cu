@@ -1,152 +1,159 @@
-// First pass of diffusion on quadrilaterals and hexahedra with Gauss points: one thread per node.
+// First pass of diffusion on quadrilaterals and hexahedra with Gauss points: lines and points.
 //
 // Elements are affine or curved. Same computation as `gradient_block` in diffusion_passes.rs on the host;
-// operators come from gauss.rs and gauss_diffusion.rs.
+// operators come from gauss.rs and gauss_diffusion.rs, the traces of other elements from gauss_traces.cu.
 //
-// A block processes a few elements. Face points are distributed over all threads, first for the numerical
-// fluxes and again for the published fluxes; they compute states and gradients along the lines that end
-// there. Macros as in gauss.cuh, and ETA, the weight of the liftings on their own faces. `tables` continues
-// with the 1-D derivative of values at the points.
+// A block processes a few elements. Operators along a line are carried out by one thread per line, see
+// gauss_lines.cuh; formulas by one thread per face point and per point. The threads are distributed over all
+// lines, or points, of the block. Macros as in gauss_lines.cuh, and
+// - BLOCKS: blocks per multiprocessor
+// - DERIVE: [point][point], the derivative of values at the points
+// - OWN: [end], the lifting of the unit jump of an end at this end, times its weight
 
-#include "gauss.cuh"
+#include "gauss_lines.cuh"
 
-// Layout of shared memory.
-constexpr int DERIVE_AT = MATRICES;
-constexpr int STATE_AT = DERIVE_AT + (NODES * LINE + 3) / 4 * 4;       // values at the points, [element][field][node]
-constexpr int FACES_AT = STATE_AT + ELEMENTS * FIELDS * POINTS;            // half jumps and numerical fluxes, [element][2 fields][place]
-constexpr int GRADIENT_AT = FACES_AT + ELEMENTS * 2 * FIELDS * NF;     // [element][direction][field][node]; then fluxes
-constexpr int ROWS = DIM * FIELDS * POINTS;
+constexpr int SIZE = Points::SIZE;
+constexpr int POINTS = DIM == 3 ? NODES * LINES : LINES * NODES;  // of an element
+// Layout of shared memory: lifts from both ends, then by unknown.
+constexpr int STATE_AT = 2 * NODES;                             // values, then rates, [element][field][point]
+constexpr int GRADIENT_AT = STATE_AT + ELEMENTS * FIELDS * SIZE;  // slopes, then fluxes, [direction][element][field][point]
+constexpr int JUMPS_AT = GRADIENT_AT + DIM * ELEMENTS * FIELDS * SIZE;  // half jumps, [element][field][place]
+constexpr int LAST = DIM - 1;
+__constant__ real derive_matrix[NODES][NODES] = DERIVE;
+__constant__ real own_lift[2] = OWN;
 
-// A face point of the block, with the state across.
-struct Point {
-    u32 element;         // numbered in the block
-    u32 q;               // numbered among the face points of the element
-    long long boundary;  // offset of the face's boundary points, see `boundary_begin`
-    real up[FIELDS];
-};
+// The value at one end of a line, whose numbers are `step` apart from this end on: the points are symmetric.
+static __device__ __forceinline__ real at_end(const real* x, int step) {
+    real sum = 0;
+#pragma unroll
+    for (int m = 0; m < NODES; ++m) sum += ends_matrix[0][m] * x[m * step];
+    return sum;
+}
+
+// Adds the sums of fluxes along the lines of direction d. The last ones are multiplied by the factor of the
+// metric rule and converted to coefficients.
+template <int d>
+static __device__ __forceinline__ void add_sums(const Arguments& a, u32 first, u32 n, bool begins, const real* more,
+                                                real* shared) {
+    for (u32 item = threadIdx.x; item < n * FIELDS * LINES; item += THREADS) {
+        const u32 unknown = item / LINES, line = item % LINES;
+        const u32 low = DIM == 3 ? line % NODES : line, high = DIM == 3 ? line / NODES : 0;
+        const u32 at = unknown * SIZE + Points::begin(d, low, high);
+        real in[NODES], out[NODES];
+        load_line<d>(shared + GRADIENT_AT + d * ELEMENTS * FIELDS * SIZE + at, in);
+        if (begins) {
+#pragma unroll
+            for (int i = 0; i < NODES; ++i) out[i] = 0;
+        } else {
+            load_line<d>(shared + STATE_AT + at, out);
+        }
+#pragma unroll
+        for (int m = 0; m < NODES; ++m)
+#pragma unroll
+            for (int i = 0; i < NODES; ++i) out[i] += sum_matrix[m][i] * in[m];
+        if (d > 0) {
+            store_line<d>(shared + STATE_AT + at, out);
+            continue;
+        }
+        if (CURVED) {
+            const u64 begin = (u64)(first + unknown / FIELDS) * NQ + low * NODES + high * (NODES * NODES);
+#pragma unroll
+            for (int i = 0; i < NODES; ++i)
+                out[i] = (out[i] + (more ? more[at + i] : (real)0)) * __ldg(a.inverse_jacobian + begin + i);
+        }
+        if (TRANSFORM) {
+            real back[FUNCTIONS];
+            multiply(back_matrix, out, back);
+            store_line<0>(shared + STATE_AT + at, back);
+        } else {
+            store_line<0>(shared + STATE_AT + at, out);
+        }
+    }
+    dg_block_sync();
+}
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     gradient(const Arguments a, const Published p, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
     const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
-    // Threads beyond the last element repeat the computation of the last one and store nothing.
-    const u32 local = threadIdx.x / POINTS, node = threadIdx.x % POINTS;
-    const Function function = function_of(node);
-    const bool exists = local < n;
-    const u32 element = first + (exists ? local : n - 1), slot = a.first + element;
-    const u64 at = (u64)slot * STATE_BLOCK + function.number * ROW_STRIDE;
-    const auto ask = [&](u32 item, Point& point) {
-        point.element = item / NF;
-        point.q = item % NF;
-        const u32 number = point.q % FACE_POINTS;
-        const Across r = across(a, a.first + first + point.element, point.q / FACE_POINTS);
-        load_row_constant(r.values + (r.rows ? __ldg(r.rows + number) : number * FIELDS), point.up);
-        point.boundary = boundary_begin(a, p, r);
-    };
-    // The value at the end of a line.
-    const auto at_end = [&](const real* from, const FaceLine& line, real (&x)[FIELDS]) {
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) x[k] = 0;
-        add_line<POINTS>(shared + ENDS_AT + line.end * NODES, from + line.begin, line.step, x);
-    };
-    const auto solve = [&](const Point& point) {
-        const FaceLine line = face_line(point.q);
-        real um[FIELDS], jump[FIELDS], f[FIELDS], normal[DIM];
-        at_end(shared + STATE_AT + point.element * FIELDS * POINTS, line, um);
-        normal_at(a, first + point.element, point.q / FACE_POINTS, point.q, normal);
-        half_jump(p, point.boundary, point.q % FACE_POINTS, um, point.up, jump);
-        numerical_flux(parameters, um, point.up, normal, f);
-        real* y = shared + FACES_AT + point.element * 2 * FIELDS * NF + line.place;
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) {
-            y[k * NF] = jump[k];
-            y[(FIELDS + k) * NF] = f[k];
-        }
-    };
+    const u64 begin = (u64)(a.first + first) * STATE_BLOCK;
 
     // 1. Values at the points.
-    Point asked;
-    if (threadIdx.x < n * NF) ask(threadIdx.x, asked);
-    real u[FIELDS];
-    load_node(a.u + at, u);
-    load_matrices(a, shared);
-    for (u32 i = threadIdx.x; i < NODES * NODES; i += THREADS)
-        shared[DERIVE_AT + i / NODES * LINE + i % NODES] = __ldg(a.tables + 3 * NODES * NODES + 4 * NODES + i);
-    real *state = shared + STATE_AT + local * FIELDS * POINTS, *slopes = shared + GRADIENT_AT + local * ROWS;
-    if (TRANSFORM) {
-        dg_block_sync();
-        // Not the array that is read last.
-        transform<POINTS>(shared + VALUES_AT, DIM == 3 ? slopes : state, DIM == 3 ? state : slopes, node, u);
-    }
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) state[k * POINTS + node] = u[k];
-    dg_block_sync();
+    for (u32 i = threadIdx.x; i < 2 * NODES; i += THREADS) shared[i] = lift_matrix[i / NODES][i % NODES];
+    load_values(a.u + begin, n, shared + STATE_AT);
 
-    // 2. Half jumps and numerical fluxes; derivatives in reference coordinates, without liftings.
-    if (threadIdx.x < n * NF) solve(asked);
-    for (u32 item = threadIdx.x + THREADS; item < n * NF; item += THREADS) {
-        ask(item, asked);
-        solve(asked);
-    }
+    // 2. Derivatives in reference coordinates, without liftings.
+    for (u32 item = threadIdx.x; item < n * FIELDS * DIM * LINES; item += THREADS) {
+        const u32 unknown = item / (DIM * LINES), d = item / LINES % DIM, line = item % LINES;
+        const u32 low = DIM == 3 ? line % NODES : line, high = DIM == 3 ? line / NODES : 0;
+        const u32 at = unknown * SIZE + Points::begin(d, low, high), step = Points::step(d);
+        real in[NODES], out[NODES];
 #pragma unroll
-    for (int d = 0; d < DIM; ++d) {
-        const u32 i = node / power(d) % NODES;
-        real slope[FIELDS];
+        for (int m = 0; m < NODES; ++m) in[m] = shared[STATE_AT + at + m * step];
+        multiply(derive_matrix, in, out);
+        real* to = shared + GRADIENT_AT + d * ELEMENTS * FIELDS * SIZE + at;
 #pragma unroll
-        for (int k = 0; k < FIELDS; ++k) slope[k] = 0;
-        add_line<POINTS>(shared + DERIVE_AT + i * LINE, state + node - i * power(d), power(d), slope);
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) slopes[(d * FIELDS + k) * POINTS + node] = slope[k];
+        for (int i = 0; i < NODES; ++i) to[i * step] = out[i];
     }
     dg_block_sync();
 
-    // 3. Faces: the gradient with the face's own lifting, and the published flux.
+    // 3. Face points: half jumps, numerical fluxes, gradients with the face's own lifting; publishes.
+#pragma unroll 1
     for (u32 item = threadIdx.x; item < n * NF; item += THREADS) {
-        const u32 e = item / NF, q = item % NF, face = q / FACE_POINTS;
-        const FaceLine line = face_line(q);
-        const u32 direction = line.place / (2 * FACE_POINTS);
-        real own = 0;  // the lifting of 1 at the end
+        const u32 e = item / NF, place = item % NF, d = place / (2 * LINES), end = place / LINES % 2, line = place % LINES;
+        const u32 q = point_at[place], face = q / FACE_POINTS, number = q % FACE_POINTS, slot = a.first + first + e;
+        real up[FIELDS], um[FIELDS], jump[FIELDS], f[FIELDS], normal[DIM];
+        const Across r = across(a, slot, face);
+        load_row_constant(r.values + (r.rows ? __ldg(r.rows + number) : number * FIELDS), up);
+        normal_at(a, first + e, face, q, normal);
+        const u32 low = DIM == 3 ? line % NODES : line, high = DIM == 3 ? line / NODES : 0;
+        const int step = end == 0 ? (int)Points::step(d) : -(int)Points::step(d);
+        const u32 at = e * FIELDS * SIZE + Points::begin(d, low, high) + (end == 0 ? 0 : (NODES - 1) * Points::step(d));
 #pragma unroll
-        for (int m = 0; m < NODES; ++m)
-            own += shared[ENDS_AT + line.end * NODES + m] * shared[LIFT_AT + line.end * NODES + m];
-        own *= line.end == 0 ? -(real)(ETA) : (real)(ETA);
-        const real* y = shared + FACES_AT + e * 2 * FIELDS * NF + line.place;
-        real um[FIELDS], f[FIELDS], g[DIM * DIM], reference[DIM * FIELDS], grad[DIM * FIELDS], normal[DIM];
+        for (int k = 0; k < FIELDS; ++k) um[k] = at_end(shared + STATE_AT + at + k * SIZE, step);
+        const long long boundary = boundary_begin(a, p, r);
+        half_jump(p, boundary, number, um, up, jump);
+        numerical_flux(parameters, um, up, normal, f);
+        real reference[DIM * FIELDS], g[DIM * DIM], grad[DIM * FIELDS];
+        const real own = end == 0 ? own_lift[0] : own_lift[1];
+        real* y = shared + JUMPS_AT + e * FIELDS * NF + place;
 #pragma unroll
-        for (int d = 0; d < DIM; ++d) {
-            real slope[FIELDS];
-            at_end(shared + GRADIENT_AT + e * ROWS + d * FIELDS * POINTS, line, slope);
+        for (int k = 0; k < FIELDS; ++k) y[k * NF] = jump[k];
+#pragma unroll
+        for (int x = 0; x < DIM; ++x)
 #pragma unroll
             for (int k = 0; k < FIELDS; ++k)
-                reference[d * FIELDS + k] = slope[k] + (d == direction ? own * y[k * NF] : (real)0);
-        }
+                reference[x * FIELDS + k] =
+                    at_end(shared + GRADIENT_AT + x * ELEMENTS * FIELDS * SIZE + at + k * SIZE, step) +
+                    (x == d ? own * jump[k] : (real)0);
         face_metric_at(a, p, first + e, q, g);
         physical_gradient(g, reference, grad);
-        at_end(shared + STATE_AT + e * FIELDS * POINTS, line, um);
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) f[k] = y[(FIELDS + k) * NF];
-        normal_at(a, first + e, face, q, normal);
-        const u32 there = a.first + first + e;
-        publish(parameters, p, there, q, boundary_begin(a, p, across(a, there, face)), q % FACE_POINTS, um, grad, normal, f);
+        publish(parameters, p, slot, q, boundary, number, um, grad, normal, f);
     }
+    dg_block_sync();
 
-    // 4. Volume: contravariant fluxes, their sums along lines.
-    const real scale = CURVED ? __ldg(a.inverse_jacobian + (u64)element * NQ + node) : (real)1;
-    real flux[DIM * FIELDS];
-    {
-        real g[DIM * DIM], reference[DIM * FIELDS], grad[DIM * FIELDS], diffusive[DIM * FIELDS];
-        metric_at(a, element, node, g);
+    // 4. Points: lifted gradients, contravariant fluxes.
+#pragma unroll 1
+    for (u32 item = threadIdx.x; item < n * POINTS; item += THREADS) {
+        const u32 e = item / POINTS, node = item % POINTS, at = e * FIELDS * SIZE + Points::place(node);
+        real u[FIELDS], flux[DIM * FIELDS], g[DIM * DIM], reference[DIM * FIELDS], grad[DIM * FIELDS], diffusive[DIM * FIELDS];
+        const real scale = CURVED ? __ldg(a.inverse_jacobian + (u64)(first + e) * NQ + node) : (real)1;
+        metric_at(a, first + e, node, g);
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) u[k] = shared[STATE_AT + at + k * SIZE];
 #pragma unroll
         for (int d = 0; d < DIM; ++d) {
-            const u32 i = node / power(d) % NODES;
-            const real* jump =
-                shared + FACES_AT + local * 2 * FIELDS * NF + 2 * d * FACE_POINTS + across_line(node, d);
-            const real low = -shared[LIFT_AT + i], high = shared[LIFT_AT + NODES + i];
+            const u32 i = node / stride<NODES>(d) % NODES;
+            const u32 line = d == 0   ? node / NODES
+                             : d == 1 ? node / (NODES * NODES) * NODES + node % NODES
+                                      : node % (NODES * NODES);
+            const real* jump = shared + JUMPS_AT + e * FIELDS * NF + 2 * d * LINES + line;
+            const real low = -shared[i], high = shared[NODES + i];
+            const real* slope = shared + GRADIENT_AT + d * ELEMENTS * FIELDS * SIZE + at;
 #pragma unroll
             for (int k = 0; k < FIELDS; ++k)
-                reference[d * FIELDS + k] = scale * (slopes[(d * FIELDS + k) * POINTS + node] + low * jump[k * NF] +
-                                                     high * jump[k * NF + FACE_POINTS]);
+                reference[d * FIELDS + k] = scale * (slope[k * SIZE] + low * jump[k * NF] + high * jump[k * NF + LINES]);
         }
         physical_gradient(g, reference, grad);
         volume_flux(parameters, u, g, flux);
@@ -154,45 +161,59 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll
         for (int d = 0; d < DIM; ++d)
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k)
+            for (int k = 0; k < FIELDS; ++k) {
+                real sum = flux[d * FIELDS + k];
 #pragma unroll
-                for (int x = 0; x < DIM; ++x) flux[d * FIELDS + k] -= g[d * DIM + x] * diffusive[x * FIELDS + k];
+                for (int x = 0; x < DIM; ++x) sum -= g[d * DIM + x] * diffusive[x * FIELDS + k];
+                shared[GRADIENT_AT + d * ELEMENTS * FIELDS * SIZE + at + k * SIZE] = sum;
+            }
     }
     dg_block_sync();
+
+    // 5. Sums along lines, in the place of the values. The register is loaded meanwhile.
+    const real* more = nullptr;  // the source at the points, where there were fluxes
+    add_sums<LAST>(a, first, n, true, more, shared);
+    if (CURVED && p.source) {
+        load_values(p.source + begin, n, shared + GRADIENT_AT + LAST * ELEMENTS * FIELDS * SIZE);
+        more = shared + GRADIENT_AT + LAST * ELEMENTS * FIELDS * SIZE;
+    }
+    constexpr int ROUNDS = (ELEMENTS * FIELDS * Line<LAST>::ALL + THREADS - 1) / THREADS;
+    const bool reads_register = a.step != nullptr && a.a != 0.0;
+    real before[ROUNDS][FUNCTIONS];
+    if (reads_register)
 #pragma unroll
-    for (int i = 0; i < DIM * FIELDS; ++i) slopes[i * POINTS + node] = flux[i];
-    dg_block_sync();
-    const Keep keep = keep_factors(a, slot);
-    real before[FIELDS], rate[FIELDS];
-    if (keep.reads_register) load_node(a.reg + at, before);
+        for (int round = 0; round < ROUNDS; ++round) {
+            const u32 item = threadIdx.x + round * THREADS;
+            if (item >= n * FIELDS * Line<LAST>::ALL) continue;
+            const Line<LAST> line(item);
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) rate[k] = 0;
-#pragma unroll
-    for (int d = 0; d < DIM; ++d) {
-        const u32 i = node / power(d) % NODES;
-        add_line<POINTS>(shared + PROJECT_AT + i * LINE, slopes + d * FIELDS * POINTS + node - i * power(d), power(d), rate);
+            for (int i = 0; i < FUNCTIONS; ++i) before[round][i] = a.reg[begin + line.first() + i * line.APART];
+        }
+    if (DIM == 3) add_sums<1>(a, first, n, false, more, shared);
+    add_sums<0>(a, first, n, false, more, shared);
+    if (TRANSFORM && DIM == 3) {
+        along<1>(back_matrix, shared + STATE_AT, n * FIELDS);
+        dg_block_sync();
     }
 
-    // 5. Stores the rows for the second pass.
-    if (p.source) {
-        real more[FIELDS];
-        load_node(p.source + at, more);
-        if (TRANSFORM) {
-            dg_block_sync();
-            transform<POINTS>(shared + VALUES_AT, state, slopes, node, more);
-            dg_block_sync();
+    // 6. Rows for the second pass.
+#pragma unroll
+    for (int round = 0; round < ROUNDS; ++round) {
+        const u32 item = threadIdx.x + round * THREADS;
+        if (item >= n * FIELDS * Line<LAST>::ALL) continue;
+        const Line<LAST> line(item);
+        const Keep keep = keep_factors(a, a.first + first + line.unknown / FIELDS);
+        real in[NODES], out[FUNCTIONS];
+        load_line<LAST>(shared + STATE_AT + line.place(), in);
+        if (TRANSFORM) multiply(back_matrix, in, out);
+#pragma unroll
+        for (int i = 0; i < FUNCTIONS; ++i) {
+            const u64 at = begin + line.first() + i * line.APART;
+            real rate = TRANSFORM ? out[i] : in[i];
+            if (!CURVED && p.source) rate += __ldg(p.source + at);
+            rate *= keep.dt;
+            if (reads_register) rate += keep.a * before[round][i];
+            p.kept[at] = rate;
         }
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) rate[k] += more[k];
     }
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) rate[k] *= CURVED ? keep.dt * scale : keep.dt;
-    if (TRANSFORM) transform<POINTS>(shared + BACK_AT, state, slopes, node, rate);
-    if (!exists || !function.exists) return;
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k)
-        if (keep.reads_register) rate[k] += keep.a * before[k];
-    if (!PLANAR) return store_row(p.kept + at, rate);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) p.kept[at + k * NP] = rate[k];
 }

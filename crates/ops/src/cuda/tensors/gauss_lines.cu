@@ -6,9 +6,8 @@
 //
 // A block processes a few elements. Values at the points are written to shared memory. Then, direction by
 // direction, the thread of a line computes the contravariant fluxes at its points, sums them along the line,
-// and adds the lifts of the numerical fluxes at both ends, which nobody else needs: the traces of the element
-// are by-products of the sums. Macros as in gauss_lines.cuh with
-// TRANSFORM = 1, BLOCKS per multiprocessor, and STAGE.
+// and adds the lifts of the numerical fluxes at both ends. The traces of the element are by-products of the
+// sums. Macros as in gauss_lines.cuh with TRANSFORM = 1, BLOCKS per multiprocessor, and STAGE.
 
 #include "gauss_lines.cuh"
 
@@ -70,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     // 1. Values at the points.
     load_values(a.u + begin, n, shared + VALUE_AT);
     if (SOURCE_VALUES) {
-        // Only the changing unknowns have room; they are the first ones.
+        // With a source all unknowns change, so that each has room.
         load_values(a.source + begin, n, shared + RATE_AT);
     }
 

@@ -51,6 +51,9 @@ template <int N> struct Grid {
     }
 };
 typedef Grid<NODES> Points;
+// One unknown on a face in shared memory.
+constexpr u32 FACE_ROW = NODES | 1;
+constexpr u32 FACE_SIZE = DIM == 3 ? NODES * FACE_ROW : FACE_ROW;
 
 // The lines of direction d while they are converted: their number along the lower of the other directions,
 // and in all.
@@ -102,7 +105,16 @@ template <int d> struct Line {
     __device__ __forceinline__ u32 place() const { return unknown * Points::SIZE + Points::begin(d, low, high); }
     // The first coefficient, planar; d is the last direction.
     __device__ __forceinline__ u32 coefficient() const { return low + high * FUNCTIONS; }
+    // The first coefficient among the states of the block, and the distance of the others.
+    static constexpr u32 APART = stride<FUNCTIONS>(d) * ROW_STRIDE;
+    __device__ __forceinline__ u32 first() const {
+        return PLANAR ? unknown * NP + coefficient() : unknown / FIELDS * STATE_BLOCK + coefficient() * FIELDS + unknown % FIELDS;
+    }
 };
+
+// The unknown, numbered in the block, and the basis function of entry `i` of the states of a block.
+static __device__ __forceinline__ u32 number_of(u32 i) { return PLANAR ? i / NP : i / (FIELDS * NP) * FIELDS + i % FIELDS; }
+static __device__ __forceinline__ u32 function_of(u32 i) { return PLANAR ? i % NP : i / FIELDS % NP; }
 
 // Multiplies the lines of direction d of `count` unknowns by a matrix, in place.
 template <int d, int ROWS, int COLUMNS>
@@ -116,9 +128,38 @@ static __device__ __forceinline__ void along(const real (&matrix)[ROWS][COLUMNS]
     }
 }
 
-// Loads the unknowns of `n` elements, planar, `from` on, as values at the points. Ends with a barrier.
+// Multiplies `count` lines of faces by a matrix, in place: line `i` begins at `begin(i)`, its numbers are
+// `step` apart.
+template <int ROWS, int COLUMNS, class Begin>
+static __device__ __forceinline__ void convert(const real (&matrix)[ROWS][COLUMNS], real* faces, u32 count, u32 step,
+                                               const Begin& begin) {
+    for (u32 item = threadIdx.x; item < count; item += THREADS) {
+        real* x = faces + begin(item);
+        real in[COLUMNS], out[ROWS];
+#pragma unroll
+        for (int m = 0; m < COLUMNS; ++m) in[m] = x[m * step];
+        multiply(matrix, in, out);
+#pragma unroll
+        for (int i = 0; i < ROWS; ++i) x[i * step] = out[i];
+    }
+}
+
+// Loads the unknowns of a function in the state.
+static __device__ __forceinline__ void load_node(const stored* p, real (&x)[FIELDS]) {
+    if (!PLANAR) return load_row_constant(p, x);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * NP);
+}
+
+// Loads the unknowns of `n` elements, `from` on, as values at the points. Ends with a barrier.
 static __device__ __forceinline__ void load_values(const stored* from, u32 n, real* shared) {
     constexpr int LAST = DIM - 1;
+    if (!TRANSFORM) {
+        for (u32 i = threadIdx.x; i < n * FIELDS * NP; i += THREADS)
+            shared[number_of(i) * Points::SIZE + Points::place(function_of(i))] = __ldg(from + i);
+        dg_block_sync();
+        return;
+    }
     // Several lines are loaded before the first is converted.
     constexpr u32 ROUNDS = (ELEMENTS * FIELDS * Line<LAST>::ALL + THREADS - 1) / THREADS;
     constexpr u32 TOGETHER = at_once(ROUNDS, FUNCTIONS, 32);
@@ -131,9 +172,9 @@ static __device__ __forceinline__ void load_values(const stored* from, u32 n, re
             const u32 item = threadIdx.x + (round + t) * THREADS;
             if (item >= count) continue;
             const Line<LAST> line(item);
-            const stored* p = from + line.unknown * NP + line.coefficient();
+            const stored* p = from + line.first();
 #pragma unroll
-            for (int m = 0; m < FUNCTIONS; ++m) in[t][m] = __ldg(p + m * stride<FUNCTIONS>(LAST));
+            for (int m = 0; m < FUNCTIONS; ++m) in[t][m] = __ldg(p + m * line.APART);
         }
 #pragma unroll
         for (int t = 0; t < TOGETHER; ++t) {

@@ -1,66 +1,138 @@
-// Second pass of diffusion on quadrilaterals and hexahedra with Gauss points: one thread per node.
+// Second pass of diffusion on quadrilaterals and hexahedra with Gauss points: points and lines.
 //
 // It computes the fluxes through face points, lifts them along the lines that end there, adds the result to
 // the rows of the first pass, and updates the stage. Same computation as `mean_flux_blocks` in
 // diffusion_passes.rs on the host.
 //
-// A block processes a few elements, affine or curved; face points are distributed over all threads. Macros as
-// in gauss.cuh, and STAGE.
+// A block processes a few elements, affine or curved. Where coefficients differ from values at the points,
+// affine elements convert the fluxes on faces before the lift, curved elements the result after the metric
+// rule. Macros as in gauss_lines.cuh, and
+// - BLOCKS: blocks per multiprocessor
+// - LIFT_BACK: [end][function], the lifts as coefficients
+// - STAGE
 
-#include "gauss.cuh"
+#include "gauss_lines.cuh"
 
-// Layout of shared memory.
-constexpr int FLUX_AT = MATRICES;                         // [element][field][place]
-constexpr int EVEN_AT = FLUX_AT + ELEMENTS * FIELDS * NF;  // where coefficients are other than values, [element][field][node]
-constexpr int ODD_AT = EVEN_AT + ELEMENTS * FIELDS * POINTS;
+__constant__ real lift_back[2][FUNCTIONS] = LIFT_BACK;
+constexpr bool TO_FUNCTIONS = !CURVED;  // whether lifts lead to coefficients
+constexpr int ALONG = TO_FUNCTIONS ? FUNCTIONS : NODES;
+constexpr int TARGETS = DIM == 3 ? ALONG * ALONG * ALONG : ALONG * ALONG;
+// Functions of an element for each thread.
+constexpr int ROUNDS = (ELEMENTS * NP + THREADS - 1) / THREADS;
+constexpr int LAST = DIM - 1;
+// Layout of shared memory: lifts, [end][function or point].
+constexpr int FACES_AT = 2 * NODES;                                           // fluxes, [element][field][direction][end][point]
+constexpr int RATE_AT = FACES_AT + ELEMENTS * FIELDS * 2 * DIM * FACE_SIZE;  // curved: [element][field][point]
+
+// The lifts of the fluxes through the six faces, or four, at function or point `i` of an element.
+static __device__ __forceinline__ void lift_faces(const real* shared, u32 e, u32 i, real (&rate)[FIELDS]) {
+    const u32 at[3] = {i % ALONG, i / ALONG % ALONG, i / (ALONG * ALONG)};
+    const real* faces = shared + FACES_AT + e * FIELDS * 2 * DIM * FACE_SIZE;
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) rate[k] = 0;
+#pragma unroll
+    for (int d = 0; d < DIM; ++d) {
+        const u32 low = d == 0 ? at[1] : at[0], high = DIM == 2 ? 0 : d == 2 ? at[1] : at[2];
+        const real first = shared[at[d]], second = shared[NODES + at[d]];
+        const real* y = faces + 2 * d * FACE_SIZE + low + high * FACE_ROW;
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k)
+            rate[k] -= first * y[k * 2 * DIM * FACE_SIZE] + second * y[k * 2 * DIM * FACE_SIZE + FACE_SIZE];
+    }
+}
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     residual(const Arguments a, const Published p, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
     const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
-    // Threads beyond the last element repeat the computation of the last one and store nothing.
-    const u32 local = threadIdx.x / POINTS, node = threadIdx.x % POINTS;
-    const Function function = function_of(node);
-    const bool exists = local < n;
-    const u32 element = first + (exists ? local : n - 1), slot = a.first + element;
-    const u64 at = (u64)slot * STATE_BLOCK + function.number * ROW_STRIDE;
-    load_matrices(a, shared);
-    real rate[FIELDS], u[FIELDS], kept[FIELDS];
-    load_node(p.kept + at, kept);
-    if (STAGE) load_node(a.u + at, u);
+    const u64 begin = (u64)(a.first + first) * STATE_BLOCK;
+    const auto place_of = [&](u32 item) { return begin + (u64)(item / NP) * STATE_BLOCK + item % NP * ROW_STRIDE; };
+    for (u32 i = threadIdx.x; i < 2 * ALONG; i += THREADS)
+        shared[i / ALONG * NODES + i % ALONG] = TO_FUNCTIONS ? lift_back[i / ALONG][i % ALONG] : lift_matrix[i / ALONG][i % ALONG];
+
+    // 1. What the stage reads; fluxes through face points.
+    real kept[ROUNDS][FIELDS], u[ROUNDS][FIELDS];
+#pragma unroll
+    for (int round = 0; round < ROUNDS; ++round) {
+        const u32 item = threadIdx.x + round * THREADS;
+        if (item >= n * NP) continue;
+        load_node(p.kept + place_of(item), kept[round]);
+        if (STAGE) load_node(a.u + place_of(item), u[round]);
+    }
     for (u32 item = threadIdx.x; item < n * NF; item += THREADS) {
-        const u32 e = item / NF, q = item % NF, face = q / FACE_POINTS, there = a.first + first + e;
+        const u32 e = item / NF, q = item % NF, face = q / FACE_POINTS, place = face_place[q], there = a.first + first + e;
         real normal[DIM], f[FIELDS];
         const real scale = normal_at(a, first + e, face, q, normal);
         common_flux(p, fluxes_across(a, p, there, face), there, q, q % FACE_POINTS, scale, f);
-        real* y = shared + FLUX_AT + e * FIELDS * NF + face_place[q];
+        const u32 line = place % LINES, at = DIM == 3 ? line % NODES + line / NODES * FACE_ROW : line;
+        real* y = shared + FACES_AT + (e * FIELDS * 2 * DIM + place / LINES) * FACE_SIZE + at;
 #pragma unroll
-        for (int k = 0; k < FIELDS; ++k) y[k * NF] = f[k];
+        for (int k = 0; k < FIELDS; ++k) y[k * 2 * DIM * FACE_SIZE] = f[k];
     }
     dg_block_sync();
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) rate[k] = 0;
-#pragma unroll
-    for (int d = 0; d < DIM; ++d) {
-        const u32 i = node / power(d) % NODES;
-        const real* y = shared + FLUX_AT + local * FIELDS * NF + 2 * d * FACE_POINTS + across_line(node, d);
-        const real low = shared[LIFT_AT + i], high = shared[LIFT_AT + NODES + i];
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) rate[k] -= low * y[k * NF] + high * y[k * NF + FACE_POINTS];
+
+    // 2. Coefficients.
+    if (TRANSFORM && !CURVED) {
+        const u32 all = n * FIELDS * 2 * DIM;
+        real* faces = shared + FACES_AT;
+        if (DIM == 3) {
+            convert(back_matrix, faces, all * NODES, FACE_ROW, [](u32 i) { return i / NODES * FACE_SIZE + i % NODES; });
+            dg_block_sync();
+        }
+        constexpr u32 ROWS = DIM == 3 ? FUNCTIONS : 1;
+        convert(back_matrix, faces, all * ROWS, 1, [](u32 i) { return i / ROWS * FACE_SIZE + i % ROWS * FACE_ROW; });
+        dg_block_sync();
     }
-    if (CURVED) {
-        const real inverse = __ldg(a.inverse_jacobian + (u64)element * NQ + node);
+    if (TRANSFORM && CURVED) {
+        for (u32 item = threadIdx.x; item < n * TARGETS; item += THREADS) {
+            const u32 e = item / TARGETS, node = item % TARGETS;
+            real rate[FIELDS];
+            lift_faces(shared, e, node, rate);
+            const real inverse = __ldg(a.inverse_jacobian + (u64)(first + e) * NQ + node);
+            real* y = shared + RATE_AT + e * FIELDS * Points::SIZE + Points::place(node);
 #pragma unroll
-        for (int k = 0; k < FIELDS; ++k) rate[k] *= inverse;
+            for (int k = 0; k < FIELDS; ++k) y[k * Points::SIZE] = inverse * rate[k];
+        }
+        dg_block_sync();
+        along<0>(back_matrix, shared + RATE_AT, n * FIELDS);
+        dg_block_sync();
+        along<1>(back_matrix, shared + RATE_AT, n * FIELDS);
+        dg_block_sync();
+        if (DIM == 3) {
+            along<LAST>(back_matrix, shared + RATE_AT, n * FIELDS);
+            dg_block_sync();
+        }
     }
-    if (TRANSFORM)
-        transform<POINTS>(shared + BACK_AT, shared + EVEN_AT + local * FIELDS * POINTS, shared + ODD_AT + local * FIELDS * POINTS, node, rate);
-    if (!exists || !function.exists) return;
-    const StageFactors s = kept_factors(a, slot);
+
+    // 3. The stage.
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) rate[k] += STAGE ? 0 : kept[k];
-    if (!PLANAR) return finish_row_with(a, s, STAGE, kept, at, u, rate);
+    for (int round = 0; round < ROUNDS; ++round) {
+        const u32 item = threadIdx.x + round * THREADS;
+        if (item >= n * NP) continue;
+        const u32 e = item / NP, function = item % NP;
+        const u64 at = place_of(item);
+        real rate[FIELDS];
+        if (TRANSFORM && CURVED) {
+            const real* y = shared + RATE_AT + e * FIELDS * Points::SIZE + Points::place(function);
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, STAGE, kept[k], u[k], rate[k]);
+            for (int k = 0; k < FIELDS; ++k) rate[k] = y[k * Points::SIZE];
+        } else {
+            lift_faces(shared, e, function, rate);
+            if (CURVED) {
+                const real inverse = __ldg(a.inverse_jacobian + (u64)(first + e) * NQ + function);
+#pragma unroll
+                for (int k = 0; k < FIELDS; ++k) rate[k] *= inverse;
+            }
+        }
+        const StageFactors s = kept_factors(a, a.first + first + e);
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) rate[k] += STAGE ? (real)0 : kept[round][k];
+        if (PLANAR) {
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, STAGE, kept[round][k], u[round][k], rate[k]);
+        } else {
+            finish_row_with(a, s, STAGE, kept[round], at, u[round], rate);
+        }
+    }
 }

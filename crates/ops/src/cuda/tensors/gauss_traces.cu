@@ -9,25 +9,9 @@
 
 typedef Grid<FUNCTIONS> Functions;
 constexpr u32 ACROSS = DIM == 3 ? FUNCTIONS * FUNCTIONS : FUNCTIONS;  // lines of coefficients of one direction
-constexpr u32 FACE_ROW = NODES | 1;
-constexpr u32 FACE_SIZE = DIM == 3 ? NODES * FACE_ROW : FACE_ROW;
 // Layout of shared memory.
 constexpr int STATE_AT = 0;                                             // [element][field][function]
 constexpr int FACE_AT = STATE_AT + ELEMENTS * FIELDS * Functions::SIZE;  // [element][field][direction][end][point]
-
-// Converts `count` lines of coefficients to values at the points, in place: line `i` begins at `begin(i)`.
-template <class Begin>
-static __device__ __forceinline__ void convert(real* faces, u32 count, u32 step, const Begin& begin) {
-    for (u32 item = threadIdx.x; item < count; item += THREADS) {
-        real* x = faces + begin(item);
-        real in[FUNCTIONS], out[NODES];
-#pragma unroll
-        for (int m = 0; m < FUNCTIONS; ++m) in[m] = x[m * step];
-        multiply(values_matrix, in, out);
-#pragma unroll
-        for (int i = 0; i < NODES; ++i) x[i * step] = out[i];
-    }
-}
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) traces(const Arguments a) {
     DG_DYNAMIC_SHARED(real, shared);
@@ -38,8 +22,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) traces(const Argum
     // 1. Coefficients.
     const stored* from = a.u + (u64)(a.first + first) * STATE_BLOCK;
     for (u32 i = threadIdx.x; i < n * FIELDS * NP; i += THREADS) {
-        const u32 unknown = PLANAR ? i / NP : i / (FIELDS * NP) * FIELDS + i % FIELDS;
-        state[unknown * Functions::SIZE + Functions::place(PLANAR ? i % NP : i / FIELDS % NP)] = __ldg(from + i);
+        state[number_of(i) * Functions::SIZE + Functions::place(function_of(i))] = __ldg(from + i);
     }
     dg_block_sync();
 
@@ -66,10 +49,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) traces(const Argum
     if (TRANSFORM) {
         constexpr u32 ROWS = DIM == 3 ? FUNCTIONS : 1;
         const u32 all = n * FIELDS * 2 * DIM;
-        convert(faces, all * ROWS, 1, [](u32 i) { return i / ROWS * FACE_SIZE + i % ROWS * FACE_ROW; });
+        convert(values_matrix, faces, all * ROWS, 1, [](u32 i) { return i / ROWS * FACE_SIZE + i % ROWS * FACE_ROW; });
         dg_block_sync();
         if (DIM == 3) {
-            convert(faces, all * NODES, FACE_ROW, [](u32 i) { return i / NODES * FACE_SIZE + i % NODES; });
+            convert(values_matrix, faces, all * NODES, FACE_ROW, [](u32 i) { return i / NODES * FACE_SIZE + i % NODES; });
             dg_block_sync();
         }
     }

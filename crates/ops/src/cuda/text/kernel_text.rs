@@ -228,7 +228,6 @@ pub(crate) fn with_headers<T: PackScalar>(name: &str, text: String) -> Source {
         .header("quadratic.cuh", include_str!("../simplices/quadratic.cuh"))
         .header("sparse.cuh", include_str!("sparse.cuh"))
         .header("metric_rule.cuh", include_str!("metric_rule.cuh"))
-        .header("gauss.cuh", include_str!("../tensors/gauss.cuh"))
         .header("gauss_lines.cuh", include_str!("../tensors/gauss_lines.cuh"))
         .header("lines.cuh", include_str!("lines.cuh"))
         .header("prisms.cuh", include_str!("../prisms/prisms.cuh"))

@@ -21,6 +21,13 @@ const MOST_BLOCKS: usize = 32;
 /// Largest number of blocks to which registers are limited in kernels of points.
 const MOST_BLOCKS_OF_POINTS: usize = 16;
 
+/// Threads of a multiprocessor that hide latencies, the exponent with which the speed grows with their number
+/// below that, and the threads of a block that cost all of the speed, as they wait for each other. They
+/// reproduce the order of eight blocks, of orders 2 to 7, as measured on an H100 with viscous flow.
+const ENOUGH_THREADS: f64 = 512.0;
+const WORTH_OF_THREADS: f64 = 0.4;
+const TOO_MANY_THREADS: f64 = 700.0;
+
 /// Number of blocks with `threads` threads that fit on a multiprocessor with `registers` per thread.
 pub(crate) const fn blocks_of(threads: usize, registers: usize) -> usize {
     REGISTERS / (registers * threads.next_multiple_of(32))
@@ -37,6 +44,16 @@ pub(crate) struct File {
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
     pub(crate) headers: &'static [&'static str],
+}
+
+/// What the threads of a block do between two barriers: they are distributed over the `items` of its
+/// elements.
+#[derive(Clone, Copy)]
+pub(crate) struct Phase {
+    /// Items of an element.
+    pub(crate) items: usize,
+    /// Time for one of them, in any unit.
+    pub(crate) cost: usize,
 }
 
 /// A block of a kernel with one thread for each node or point of a few elements.
@@ -62,6 +79,32 @@ impl Block {
         let most = (threads / rows).max(1);
         let elements = (1..=most).max_by(|&a, &b| quality(a).total_cmp(&quality(b))).unwrap_or(1);
         Self::new(elements, elements * rows)
+    }
+
+    /// The block whose threads, with `registers` each, are idle least in all phases, and of which many
+    /// threads fit on a multiprocessor; `scalars` of shared memory per block, and `element` for each element.
+    pub(crate) fn of_phases<T: PackScalar>(
+        phases: &[Phase],
+        registers: usize,
+        scalars: usize,
+        element: usize,
+    ) -> Self {
+        let time = |elements: usize, threads: usize| -> usize {
+            phases.iter().map(|p| (p.items * elements).div_ceil(threads) * threads * p.cost).sum()
+        };
+        let quality = |b: &Self| {
+            let used = (b.elements * time(1, 1)) as f64 / time(b.elements, b.threads) as f64;
+            let at_once = b.threads * b.by_registers(registers).min(b.by_room());
+            let waiting = 1.0 - b.threads as f64 / TOO_MANY_THREADS;
+            used * waiting * (at_once as f64 / ENOUGH_THREADS).min(1.0).powf(WORTH_OF_THREADS)
+        };
+        let blocks = (2..=12).flat_map(|warps| (1..=32).map(move |elements| Self::new(elements, 32 * warps)));
+        blocks
+            .map(|block| block.room::<T>(scalars, element))
+            .filter(Self::fits)
+            .rev()
+            .max_by(|a, b| quality(a).total_cmp(&quality(b)))
+            .unwrap_or(Self::new(1, 64).room::<T>(scalars, element))
     }
 
     /// Pads the threads to whole warps.
