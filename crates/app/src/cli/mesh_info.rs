@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::mesh_cells::{self, Values};
 use super::mesh_output;
 use crate::pipeline::checks::rounded;
-use crate::plan::print::{elements_by_shape, grouped, shape_word};
+use crate::plan::print::{counted_shapes, grouped, shape_word};
 use crate::writer::{Precision, VtuOptions};
 
 pub(super) const HELP: &str = "\
@@ -131,11 +131,7 @@ impl Measured<'_> {
             "mesh",
             format!("{}, {} dimensions, MSH {} {form}", args.file.display(), mesh.dim, report.version),
         );
-        let counts: Vec<String> = elements_by_shape(&mesh.set_sizes())
-            .iter()
-            .map(|(shape, n)| format!("{} {shape}", grouped(*n)))
-            .collect();
-        line("elements", format!("{} ({})", grouped(mesh.n_elements()), counts.join(" + ")));
+        line("elements", format!("{} ({})", grouped(mesh.n_elements()), counted_shapes(&mesh.set_sizes())));
         line("order", format!("geometry of order {}", mesh.max_order()));
         line("nodes", grouped(mesh.points.len()));
         line("faces", grouped(mesh.faces.len()));

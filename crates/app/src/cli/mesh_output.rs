@@ -7,7 +7,7 @@ use dgsuite_mesh::gmsh::{self, Format, Version};
 use dgsuite_mesh::{Across, Mesh};
 
 use super::mesh_cells;
-use crate::plan::print::{elements_by_shape, grouped};
+use crate::plan::print::counted_shapes;
 use crate::writer::{Precision, VtuOptions, WriterError, atomic};
 
 #[derive(Debug, Args)]
@@ -122,11 +122,12 @@ pub(super) fn line(mesh: &Mesh, path: &Path, form: Form) -> String {
         }
         Form::ParaView => "cells for ParaView".to_owned(),
     };
-    let shapes: Vec<String> = elements_by_shape(&mesh.set_sizes())
-        .iter()
-        .map(|(shape, n)| format!("{} {shape}", grouped(*n)))
-        .collect();
-    format!("{}: {form}, {}, geometry of order {}", path.display(), shapes.join(" + "), mesh.max_order())
+    format!(
+        "{}: {form}, {}, geometry of order {}",
+        path.display(),
+        counted_shapes(&mesh.set_sizes()),
+        mesh.max_order()
+    )
 }
 
 /// The names of boundaries, regions and periodic pairs with the numbers that they have in files for ParaView.

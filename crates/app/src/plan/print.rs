@@ -43,6 +43,13 @@ pub fn elements_by_shape(sets: &[SetSize]) -> BTreeMap<&'static str, usize> {
     counts
 }
 
+/// The number of elements of each shape, in words: "1,200 tri + 30 quad".
+pub fn counted_shapes(sets: &[SetSize]) -> String {
+    let counts = elements_by_shape(sets);
+    let words: Vec<String> = counts.iter().map(|(shape, n)| format!("{} {shape}", grouped(*n))).collect();
+    words.join(" + ")
+}
+
 /// A count with separators: 1,234,567.
 pub fn grouped(n: usize) -> String {
     let digits = n.to_string();
@@ -234,16 +241,12 @@ fn limits(preconditioner: &str, tolerance: f64, max_iterations: usize) -> String
 
 fn mesh_line(plan: &Plan) -> String {
     let mesh = &plan.setup.mesh;
-    let counts: Vec<String> = elements_by_shape(&mesh.set_sizes())
-        .iter()
-        .map(|(shape, n)| format!("{} {shape}", grouped(*n)))
-        .collect();
     let (boundaries, links) = (&mesh.seen().boundaries, &mesh.seen().links);
     let name = |i: u32| boundaries.get(i as usize).map_or("?", |b| b.name.as_str());
     let mut text = format!(
         "{}: {}, geometry order {}, {} faces",
         plan.outline.mesh_origin,
-        counts.join(" + "),
+        counted_shapes(&mesh.set_sizes()),
         mesh.max_order(),
         grouped(mesh.n_faces())
     );

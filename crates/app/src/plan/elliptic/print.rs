@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::EllipticPlan;
-use crate::plan::print::{bytes, elements_by_shape, grouped, threads};
+use crate::plan::print::{bytes, counted_shapes, grouped, threads};
 use crate::systems::elliptic::{EllipticDescription, Preconditioning};
 
 /// Describes the plan, one line for each part, with the table of levels.
@@ -14,16 +14,12 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
     };
     let (setup, mesh) = (&plan.setup, &plan.setup.mesh);
     line("title", plan.outline.title.clone());
-    let counts: Vec<String> = elements_by_shape(&mesh.set_sizes())
-        .iter()
-        .map(|(shape, n)| format!("{} {shape}", grouped(*n)))
-        .collect();
     line(
         "mesh",
         format!(
             "{}: {}, geometry order {}, {} faces",
             plan.outline.mesh_origin,
-            counts.join(" + "),
+            counted_shapes(&mesh.set_sizes()),
             mesh.max_order(),
             grouped(mesh.faces.len())
         ),

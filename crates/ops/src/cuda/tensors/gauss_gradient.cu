@@ -13,7 +13,7 @@
 #include "gauss_lines.cuh"
 
 constexpr int SIZE = Points::SIZE;
-constexpr int POINTS = DIM == 3 ? NODES * LINES : LINES * NODES;  // of an element
+constexpr int POINTS = NODES * LINES;  // of an element
 // Layout of shared memory: lifts from both ends, then by unknown.
 constexpr int STATE_AT = 2 * NODES;                             // values, then rates, [element][field][point]
 constexpr int GRADIENT_AT = STATE_AT + ELEMENTS * FIELDS * SIZE;  // slopes, then fluxes, [direction][element][field][point]
