@@ -184,8 +184,9 @@ impl Run for FlowRun {
         let mut explained = false;
         let opened = Outputs::open(plan, directory.clone(), start);
         let opened = match self.solver.any(opened.is_err()) {
-            true => opened.and(Err(WriterError::Elsewhere.into())),
-            false => opened,
+            Ok(true) => opened.and(Err(WriterError::Elsewhere.into())),
+            Ok(false) => opened,
+            Err(lost) => opened.and(Err(lost.into())),
         };
         let outcome = opened.and_then(|mut outputs| {
             let mut march = March::new(plan, &mut self.solver, log, description.dofs)?;

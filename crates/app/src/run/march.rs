@@ -168,7 +168,7 @@ impl<'a> March<'a> {
             outputs.shrink = self.shrink;
             self.write(outputs, Moment::Step)?;
             self.draw(None)?;
-            if self.stops() {
+            if self.stops()? {
                 break;
             }
         }
@@ -187,10 +187,10 @@ impl<'a> March<'a> {
     }
 
     /// Returns whether a stop was requested.
-    fn stops(&mut self) -> bool {
+    fn stops(&mut self) -> Result<bool, RunError> {
         // A signal may reach some ranks only, or at another step.
-        self.tally.stopped = self.solver.any(self.plan.outline.stop.load(Ordering::Relaxed));
-        self.tally.stopped
+        self.tally.stopped = self.solver.any(self.plan.outline.stop.load(Ordering::Relaxed))?;
+        Ok(self.tally.stopped)
     }
 
     /// Takes one step; `false` if there is none left.
@@ -300,7 +300,7 @@ impl<'a> March<'a> {
             }
             self.write(outputs, Moment::Step)?;
             self.draw(Some((ratio, spec)))?;
-            if self.stops() {
+            if self.stops()? {
                 return Ok(());
             }
         }

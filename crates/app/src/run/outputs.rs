@@ -207,9 +207,11 @@ impl<'a> Outputs<'a> {
         // The same on all ranks.
         let due = self.write_each(solver, now, moment, &mut failures)?;
         match failures {
-            Failures { several: true, first } if due && solver.any(first.is_some()) => {
-                Err(first.unwrap_or_else(|| WriterError::Elsewhere.into()))
-            }
+            Failures { several: true, first } if due => match solver.any(first.is_some()) {
+                Ok(false) => Ok(()),
+                Ok(true) => Err(first.unwrap_or_else(|| WriterError::Elsewhere.into())),
+                Err(lost) => Err(first.unwrap_or_else(|| lost.into())),
+            },
             _ => Ok(()),
         }
     }
@@ -240,7 +242,7 @@ impl<'a> Outputs<'a> {
             }
         }
         let root = self.plan.setup.comm.rank() == 0;
-        self.triggers.evaluate(now, |holds| solver.any(root && holds));
+        self.triggers.evaluate(now, |holds| solver.any(root && holds))?;
         // What begins with this step; a continued run already has it.
         let begins = |begin| (first || moment == Moment::Step) && self.triggers.begins(begin, now);
         for monitor in &mut self.monitors {

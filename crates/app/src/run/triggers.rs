@@ -102,7 +102,10 @@ impl<'a> Triggers<'a> {
 
     /// Evaluates the conditions that have not held yet and that can have changed. `agreed` says whether a
     /// condition holds on the rank that has the values of monitors; all ranks ask in the same order.
-    pub fn evaluate(&mut self, now: TimePoint, agreed: impl Fn(bool) -> bool) {
+    ///
+    /// # Errors
+    /// Those of `agreed`.
+    pub fn evaluate<E>(&mut self, now: TimePoint, agreed: impl Fn(bool) -> Result<bool, E>) -> Result<(), E> {
         (self.values[0], self.values[1]) = (now.t, now.step as f64);
         for (trigger, held) in self.plan.triggers.iter().zip(&mut self.held) {
             let used = &trigger.columns;
@@ -113,7 +116,7 @@ impl<'a> Triggers<'a> {
             let value = trigger.condition.eval(&self.values);
             // No condition holds before its monitors have rows.
             let known = used.iter().all(|column| !self.values[2 + column].is_nan());
-            if agreed(known && value != 0.0 && !value.is_nan()) {
+            if agreed(known && value != 0.0 && !value.is_nan())? {
                 *held = Some(Held { time: now.t, step: now.step });
                 self.news.push(format!(
                     "{}: `{}` holds at t = {}, step {}: it begins",
@@ -122,6 +125,7 @@ impl<'a> Triggers<'a> {
             }
         }
         self.recorded.clear();
+        Ok(())
     }
 
     /// Returns whether something has begun.
@@ -207,6 +211,11 @@ mod tests {
         }
     }
 
+    /// The answer of one rank.
+    const fn known(holds: bool) -> Result<bool, std::convert::Infallible> {
+        Ok(holds)
+    }
+
     fn at(step: u64) -> TimePoint {
         TimePoint { t: 0.5 * step as f64, low: 0.0, step }
     }
@@ -217,7 +226,7 @@ mod tests {
         if step.is_multiple_of(2) {
             triggers.note(1, &[0.1 * step as f64]);
         }
-        triggers.evaluate(at(step), |holds| holds);
+        triggers.evaluate(at(step), known).unwrap();
     }
 
     #[test]
@@ -250,17 +259,17 @@ mod tests {
         let asked = std::cell::Cell::new(0);
         let ask = |holds| {
             asked.set(asked.get() + 1);
-            holds
+            known(holds)
         };
-        triggers.evaluate(at(1), ask);
+        triggers.evaluate(at(1), ask).unwrap();
         triggers.note(0, &[0.0, 5.0]);
         // The other monitor has no row yet.
-        triggers.evaluate(at(2), ask);
-        triggers.evaluate(at(3), ask);
+        triggers.evaluate(at(2), ask).unwrap();
+        triggers.evaluate(at(3), ask).unwrap();
         assert_eq!(asked.get(), 1 + 2 + 1);
         assert!(triggers.begins(Begin::Trigger(1), at(3)) && !triggers.begins(Begin::Trigger(1), at(4)));
         assert!(!triggers.begun(Begin::Trigger(0), at(3)) && triggers.steps_left() == u64::MAX);
-        triggers.evaluate(at(4), ask);
+        triggers.evaluate(at(4), ask).unwrap();
         assert_eq!(asked.get(), 4);
         assert_eq!(triggers.news(), ["output.fields.from: `step >= 3` holds at t = 1.5, step 3: it begins"]);
         let never = "warning: output.averages.from: `!(forces_cd + integral_e <= 2)` never held";

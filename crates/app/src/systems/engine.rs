@@ -133,6 +133,10 @@ pub(crate) trait Engine: Send {
     fn any(&self, here: bool) -> bool {
         here
     }
+    /// Returns the failure of the communication with other ranks, if there was one.
+    fn connected(&self) -> Result<(), OpsError> {
+        Ok(())
+    }
     /// The norm of the jumps of the normal velocity across inner faces, if the law has a velocity.
     fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
         Ok(None)

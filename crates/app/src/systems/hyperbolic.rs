@@ -237,9 +237,13 @@ impl Hyperbolic {
     }
 
     /// Returns whether a condition holds on any rank; all ranks call this together.
-    #[must_use]
-    pub fn any(&self, here: bool) -> bool {
-        self.engine.any(here)
+    ///
+    /// # Errors
+    /// If a rank is lost.
+    pub fn any(&self, here: bool) -> Result<bool, SystemError> {
+        let any = self.engine.any(here);
+        self.engine.connected()?;
+        Ok(any)
     }
 
     /// Number of steps done.

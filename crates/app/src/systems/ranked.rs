@@ -393,6 +393,10 @@ impl Engine for Ranked {
         self.inner.undo_ahead()
     }
 
+    fn connected(&self) -> Result<(), OpsError> {
+        self.checked()
+    }
+
     fn any(&self, here: bool) -> bool {
         let mut flag = [f64::from(u8::from(here))];
         self.ranks.max(&mut flag);
