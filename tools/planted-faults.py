@@ -260,6 +260,18 @@ FAULTS = {
         "",
         "dgsuite", ["--test", "ranks", "two_processes_on"],
     ),
+    "a message holds traces that are summed in another order than by the kernels": (
+        "crates/ops/src/cuda/choose/plan.rs",
+        "{ (0..n).collect() } else { fragments::sum_order(n) }",
+        "{ (0..n).collect() } else { (0..n).rev().collect() }",
+        "dgsuite", ["--test", "ranks", "two_processes_on"],
+    ),
+    "states of another rank are taken for jumps": (
+        "crates/ops/src/cuda/run/measure_tables.rs",
+        "copied[point] = OUTER | ABROAD | to as u32;",
+        "copied[point] = OUTER | to as u32;",
+        "dgsuite", ["--test", "ranks", "two_processes_on"],
+    ),
     "published fluxes of cut faces do not arrive": (
         "crates/ops/src/rhs/published.rs",
         "halo.finish(&mut published.exterior);",

@@ -510,14 +510,13 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         found.unwrap_or_else(|| self.description().absolute_totals(&self.state()))
     }
 
-    fn boundary_integrals(&self) -> Vec<f64> {
+    fn boundary_sums(&self) -> Vec<ExactSum> {
         self.discretization.integrals().unwrap_or_default()
     }
 
     fn set_boundary_sums(&mut self, sums: &[ExactSum]) {
-        let values: Vec<f64> = sums.iter().map(ExactSum::value).collect();
         // A failure of the device is reported by the next step.
-        let _ = self.discretization.set_integrals(&values);
+        let _ = self.discretization.set_integrals(sums);
     }
 
     fn sample(&self, order: usize) -> Vec<Sample> {

@@ -45,11 +45,12 @@ pub(crate) trait Engine: Send {
     }
     fn totals(&self) -> Vec<f64>;
     fn absolute_totals(&self) -> Vec<f64>;
-    fn boundary_integrals(&self) -> Vec<f64>;
-    /// The same, of the boundary faces of this rank and not rounded yet.
-    fn boundary_sums(&self) -> Vec<ExactSum> {
-        self.boundary_integrals().into_iter().map(|x| ExactSum::from_iter([x])).collect()
+    /// Time integrals of the rates of the conserved variables through the boundary of the whole mesh.
+    fn boundary_integrals(&self) -> Vec<f64> {
+        self.boundary_sums().iter().map(ExactSum::value).collect()
     }
+    /// The same, of the boundary faces of this rank and not rounded yet.
+    fn boundary_sums(&self) -> Vec<ExactSum>;
     fn set_boundary_sums(&mut self, sums: &[ExactSum]);
     /// [`Self::boundary_sums`] of all ranks. Collective.
     fn whole_boundary_sums(&self) -> Vec<ExactSum> {
@@ -479,10 +480,6 @@ impl<T: PackScalar> Engine for HostEngine<T> {
 
     fn absolute_totals(&self) -> Vec<f64> {
         self.rhs.discretization.absolute_totals(&self.u)
-    }
-
-    fn boundary_integrals(&self) -> Vec<f64> {
-        self.through.iter().map(ExactSum::value).collect()
     }
 
     fn boundary_sums(&self) -> Vec<ExactSum> {

@@ -178,7 +178,7 @@ impl Engine for Ranked {
 
     fn whole_boundary_sums(&self) -> Vec<ExactSum> {
         let mut sums = self.inner.boundary_sums();
-        // A device has no integrals before its first step.
+        // A device that has failed has none.
         sums.resize(self.inner.variables().len(), ExactSum::new());
         // After a failure, which ends the run, they are those of this rank.
         let _ = self.ranks.sum(&mut sums);

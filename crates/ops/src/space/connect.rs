@@ -351,7 +351,7 @@ fn finish<T: PackScalar>(n: &mut Neighbours, fixes: &mut Vec<(u32, Fix)>, group:
             let copies: Vec<_> = fixes
                 .iter()
                 .filter(|(b, f)| *b == block && f.lane == lane)
-                .map(|(b, f)| (*b, Fix { lane: (slot % lanes) as u8, ..*f }))
+                .map(|(_, f)| ((slot / lanes) as u32, Fix { lane: (slot % lanes) as u8, ..*f }))
                 .collect();
             fixes.extend(copies);
         }

@@ -197,8 +197,7 @@ pub(crate) fn build_with<T: PackScalar>(
             }
         }
     } else {
-        for (affine, curved, order) in &mut split {
-            even_out(mesh, affine, curved, *order);
+        for (affine, curved, _) in &mut split {
             // A stable sort: within the two halves the order remains.
             for entries in [affine, curved] {
                 entries.sort_by_key(|e| front.binary_search(&e.global).is_err());
@@ -226,6 +225,7 @@ pub(crate) fn build_with<T: PackScalar>(
             form,
             &[(affine, affine_spec), (curved, curved_spec)],
             &absent,
+            all[i].curved,
             front,
             n_fields,
             lanes,
@@ -263,18 +263,6 @@ pub(crate) fn split_kinds(mesh: &Mesh, shape: Shape) -> (Vec<Entry>, Vec<Entry>,
     (affine, curved, order)
 }
 
-/// Moves an affine element to the curved ones if the affine elements are odd in number. Device kernels read
-/// pairs of numbers, and the states of curved elements must then begin at an even place.
-fn even_out(mesh: &Mesh, affine: &mut Vec<Entry>, curved: &mut Vec<Entry>, order: usize) {
-    if curved.is_empty() || affine.len().is_multiple_of(2) {
-        return;
-    }
-    // Preferably one with the geometry order of the curved elements.
-    let last = affine.iter().rposition(|e| mesh.sets[e.set].order == order).unwrap_or(affine.len() - 1);
-    let entry = affine.remove(last);
-    curved.insert(curved.partition_point(|e| (e.set, e.local) < (entry.set, entry.local)), entry);
-}
-
 /// Lattice nodes of an element.
 pub(crate) fn element_points(mesh: &Mesh, set: usize, local: usize) -> Vec<[f64; 3]> {
     let set = &mesh.sets[set];
@@ -289,6 +277,7 @@ fn build_group<T: PackScalar>(
     form: Form,
     kinds: &[(&Vec<Entry>, Option<PartSpec>); 2],
     absent: &[PartSpec],
+    curved_order: Option<usize>,
     front: &[u32],
     n_fields: usize,
     lanes: Lanes,
@@ -311,7 +300,12 @@ fn build_group<T: PackScalar>(
     for (entries, spec) in kinds {
         let Some(spec) = *spec else { continue };
         let reference = Arc::new(ReferenceElement::new(&spec.element)?);
-        let n_blocks = entries.len().div_ceil(lanes);
+        let mut n_blocks = entries.len().div_ceil(lanes);
+        // Device kernels read pairs of numbers, and the states of curved elements must then begin at an even
+        // place: an odd number of affine elements is filled up by a copy, which no kernel processes.
+        if on_device && lanes == 1 && kinds[1].1.is_some() && spec.rule == MetricRule::Affine {
+            n_blocks = n_blocks.next_multiple_of(2);
+        }
         let curved = spec.rule != MetricRule::Affine;
         let collocated = spec.element.volume == Cubature::Collocated;
         let nq = reference.volume.points.len();
@@ -430,8 +424,8 @@ fn build_group<T: PackScalar>(
                 Ok(())
             })?;
 
-        let quadratic = entries.iter().all(|e| mesh.sets[e.set].order == quadratic::ORDER);
-        let maps = on_device && lanes == 1 && weight_adjusted && quadratic && quadratic::has_map(shape);
+        let quadratic = curved_order == Some(quadratic::ORDER) && quadratic::has_map(shape);
+        let maps = on_device && lanes == 1 && weight_adjusted && quadratic;
         let record_len = if maps { quadratic::record_len(dim, weighted_len) } else { 0 };
         let mut map = Buffer::<T>::zeros(n_blocks * record_len)?;
         if maps {

@@ -306,8 +306,8 @@ impl<M: Machine> Engine for FlowEngine<M> {
         self.read(Discretization::absolute_totals)
     }
 
-    fn boundary_integrals(&self) -> Vec<f64> {
-        vec![0.0; self.places.len()]
+    fn boundary_sums(&self) -> Vec<ExactSum> {
+        vec![ExactSum::new(); self.places.len()]
     }
 
     fn set_boundary_sums(&mut self, _: &[ExactSum]) {}

@@ -2,6 +2,7 @@
 
 use crate::cuda::choose::fast::Fast;
 use crate::cuda::choose::fast_diffusion::FastDiffusion;
+use crate::cuda::simplices::fragments;
 use crate::cuda::text::kernel_text::LawText;
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
@@ -55,6 +56,11 @@ impl Chosen {
             Self::Passes(passes) => passes.nodes.as_deref(),
         }
     }
+
+    /// The order in which they add up the terms of `n` face nodes.
+    fn sum_order(&self, n: usize) -> Vec<usize> {
+        if let Self::Fast(Fast::Element(_)) = self { (0..n).collect() } else { fragments::sum_order(n) }
+    }
 }
 
 /// The kernels of a group.
@@ -89,9 +95,12 @@ impl Plan {
         Ok(Self { writes_traces: group.face_nodes.is_none() && !interpolated, parts })
     }
 
-    /// The nodes of each face, if the kernels interpolate traces from them.
-    pub(crate) fn nodes(&self) -> Option<&[Vec<usize>]> {
-        self.parts.first().and_then(Chosen::nodes)
+    /// The nodes of each face, and the order in which their terms are added up, if the kernels interpolate
+    /// traces from them.
+    pub(crate) fn nodes(&self) -> Option<(&[Vec<usize>], Vec<usize>)> {
+        let first = self.parts.first()?;
+        let nodes = first.nodes()?;
+        Some((nodes, first.sum_order(nodes[0].len())))
     }
 
     /// Whether the first pass of diffusion of a part consists of several kernels.

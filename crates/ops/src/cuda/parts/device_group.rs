@@ -179,6 +179,8 @@ pub(crate) struct DeviceGroup<T: PackScalar> {
     code: DeviceBuffer<u8>,
     rows: DeviceBuffer<u32>,
     own: DeviceBuffer<u32>,
+    /// Rows and weights by which other kernels compute traces; see [`FaceTables::places`].
+    places: DeviceBuffer<u32>,
     weights: DeviceBuffer<T>,
     /// For each slot, the step for the value 1 of the measure, times `λ + ν σ/τ`.
     unit: DeviceBuffer<f64>,
@@ -246,7 +248,7 @@ impl<T: PackScalar> DeviceGroup<T> {
         }
         let plan = Plan::new(law, group, form)?;
         let faces = match plan.nodes() {
-            Some(nodes) => FaceTables::of_nodes(group, nodes)?,
+            Some((nodes, sum_order)) => FaceTables::of_nodes(group, nodes, &sum_order)?,
             None => FaceTables::of_points(group, neighbours),
         };
         let written = plan.writes_traces;
@@ -303,6 +305,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             code: DeviceBuffer::from_slice(cuda, "neighbours", &code)?,
             rows: DeviceBuffer::from_slice(cuda, "neighbours", &faces.rows)?,
             own: DeviceBuffer::from_slice(cuda, "face nodes", &faces.own)?,
+            places: DeviceBuffer::from_slice(cuda, "face nodes", &faces.places())?,
             weights: DeviceBuffer::from_slice(cuda, "face nodes", &faces.weights)?,
             unit: DeviceBuffer::from_slice(cuda, "step bounds", &unit)?,
             spread: DeviceBuffer::from_slice(cuda, "step bounds", &spread)?,
@@ -330,7 +333,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             begin: points.begin.ptr(),
             list: points.list.ptr(),
             weight: points.weight.ptr(),
-            places: if rows { self.rows.ptr() } else { self.own.ptr() },
+            places: self.places.ptr_at(if rows { self.faces.own.len() } else { 0 }),
             weights: self.weights.ptr(),
             n: self.faces.n_inner as u32,
             stride: self.field_stride as u32,

@@ -3,6 +3,7 @@
 //! If face points are nodes, traces are read from the state. Otherwise either a kernel has written them
 //! before, or the kernel interpolates them from the nodes on the face.
 
+use crate::cuda::simplices::fragments::face_interpolation;
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use crate::space::connect::{Neighbours, ORIENTATIONS, orientation_tables};
@@ -28,7 +29,10 @@ pub(crate) struct FaceTables<T> {
     /// `[code][entry]`: offset of the row across, in the order of the own face; `len` entries for each code.
     pub(crate) rows: Vec<u32>,
     pub(crate) len: usize,
-    /// Face points from entries, `[point of a face][entry]`; a single 1 if points are entries.
+    /// The order in which the terms of a point are added up: entries of a face; a single 0 if points are
+    /// entries.
+    sum_order: Vec<usize>,
+    /// Face points from entries in that order, `[point of a face][term]`; a single 1 if points are entries.
     pub(crate) weights: Vec<T>,
     /// Number of entries from which a point is interpolated.
     pub(crate) n_inner: usize,
@@ -46,13 +50,19 @@ impl<T: PackScalar> FaceTables<T> {
             own,
             rows: neighbours.tables.clone(),
             len: neighbours.table_len,
+            sum_order: vec![0],
             weights: vec![T::from_f64(1.0)],
             n_inner: 1,
         }
     }
 
-    /// Tables of the nodes on the faces, from which the face points of a simplex are interpolated.
-    pub(crate) fn of_nodes(group: &Group<T>, face_nodes: &[Vec<usize>]) -> Result<Self, OpsError> {
+    /// Tables of the nodes on the faces, from which the face points of a simplex are interpolated;
+    /// `sum_order` is the order in which the kernels add up the terms of a face's nodes.
+    pub(crate) fn of_nodes(
+        group: &Group<T>,
+        face_nodes: &[Vec<usize>],
+        sum_order: &[usize],
+    ) -> Result<Self, OpsError> {
         let scale = group.state.row_stride();
         let reference = &group.parts[0].reference;
         let row = |face: usize, entry: usize| (face_nodes[face][entry] * scale) as u32;
@@ -66,12 +76,20 @@ impl<T: PackScalar> FaceTables<T> {
             orientation_tables(group.shape, &nodal, len, row)?
         };
         let own = (0..n_faces).flat_map(|f| (0..len).map(move |m| row(f, m))).collect();
-        let n_points = reference.face_offsets[1];
-        let weights = (0..n_points)
-            .flat_map(|q| face_nodes[0].iter().map(move |&i| reference.interp_face[(q, i)]))
-            .map(T::from_f64)
-            .collect();
-        Ok(Self { source: TraceSource::FaceNodes, own, rows, len, weights, n_inner: len })
+        let of_points = face_interpolation(reference, face_nodes).ok_or(OpsError::NotOnDevices {
+            what: "traces that do not only depend on the nodes of their face",
+        })?;
+        let terms = |q| sum_order.iter().map(move |&m| (q, m));
+        let weights = (0..of_points.rows).flat_map(terms).map(|at| T::from_f64(of_points[at])).collect();
+        let sum_order = sum_order.to_vec();
+        Ok(Self { source: TraceSource::FaceNodes, own, rows, len, sum_order, weights, n_inner: len })
+    }
+
+    /// The tables `own` and `rows`, one after the other, with the entries of each face in the order in which
+    /// they are added up: points computed from them have the bits that kernels compute.
+    pub(crate) fn places(&self) -> Vec<u32> {
+        let faces = [&self.own, &self.rows].into_iter().flat_map(|table| table.chunks(self.n_inner));
+        faces.flat_map(|face| self.sum_order.iter().map(|&m| face[m])).collect()
     }
 
     /// The first entry of point `q` (of a face) whose table entries begin at `first`, and the offset of its

@@ -31,6 +31,7 @@ use crate::error::OpsError;
 use crate::formulas::boundary::BoundaryBinding;
 use crate::formulas::equation::Equation;
 use crate::lanes::simd::PackScalar;
+use crate::lock::lock;
 use crate::rhs::discretization::Discretization;
 use crate::rhs::ranks::Ranks;
 use crate::rhs::residual::StageWeights;
@@ -38,9 +39,9 @@ use crate::space::layout::Lanes;
 use crate::space::layout::Terms;
 use crate::space::scheme::Scheme;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Event, Function, LaunchConfig, Source};
-use dgsuite_gpu::{GpuError, Host};
+use dgsuite_gpu::{ExactSum, GpuError, Host};
 use dgsuite_mesh::Mesh;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Addresses of a stage's arrays on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,9 +82,9 @@ pub struct CudaDiscretization<T: PackScalar> {
     source: Option<DeviceSource>,
     pub(crate) reactions: Option<DeviceReactions<T>>,
     exterior: DeviceBuffer<T>,
-    /// Time integrals of the boundary's rates, then their corrections, up to the last call of `integrals`;
-    /// later contributions are stored with the boundaries.
-    integrals: DeviceBuffer<f64>,
+    /// Time integrals of the boundary's rates up to the last call of `integrals`; later contributions are
+    /// stored with the boundaries.
+    integrals: Mutex<Vec<ExactSum>>,
     running_sum: Function,
     pub(crate) clock: DeviceClock,
     /// Steps of the slots of all groups, one group after the other.
@@ -227,7 +228,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             source,
             reactions,
             exterior,
-            integrals: DeviceBuffer::zeros(cuda, "boundary integrals", 2 * fields)?,
+            integrals: Mutex::new(vec![ExactSum::new(); fields]),
             running_sum,
             clock: DeviceClock::new(cuda, &clock_text::<T>(&law, dim, fields), n_bounds)?,
             local: DeviceBuffer::zeros(cuda, "local steps", 0)?,
@@ -556,15 +557,16 @@ impl<T: PackScalar> CudaDiscretization<T> {
         }
     }
 
-    /// Time integrals of the boundary's rates for each conserved variable. Waits for the device.
+    /// Time integrals of the boundary's rates for each conserved variable; exact sums over the points of the
+    /// boundary, which do not depend on the parts of a mesh. Waits for the device.
     ///
     /// # Errors
     /// Errors of the device.
-    pub fn integrals(&self) -> Result<Vec<f64>, GpuError> {
-        self.boundaries.collect(&self.cuda, &self.integrals)?;
-        let values = self.integrals.to_vec()?;
-        let n = values.len() / 2;
-        Ok((0..n).map(|k| values[k] + values[n + k]).collect())
+    pub fn integrals(&self) -> Result<Vec<ExactSum>, GpuError> {
+        let more = self.boundaries.take(&self.cuda)?;
+        let mut sums = lock(&self.integrals);
+        sums.iter_mut().zip(&more).for_each(|(sum, more)| sum.merge(more));
+        Ok(sums.clone())
     }
 
     /// Sets the time integrals of the boundary's rates, for a restart.
@@ -574,11 +576,12 @@ impl<T: PackScalar> CudaDiscretization<T> {
     ///
     /// # Panics
     /// If the number of values is not that of the conserved variables.
-    pub fn set_integrals(&mut self, values: &[f64]) -> Result<(), GpuError> {
-        let mut all = values.to_vec();
-        all.resize(2 * values.len(), 0.0);
+    pub fn set_integrals(&mut self, values: &[ExactSum]) -> Result<(), GpuError> {
         self.boundaries.sums_mut().clear(self.cuda.stream())?;
-        self.integrals.upload(&all)
+        let mut sums = lock(&self.integrals);
+        assert_eq!(sums.len(), values.len(), "one sum for each conserved variable");
+        sums.clone_from_slice(values);
+        Ok(())
     }
 
     /// Time integrals at the boundary's points since the last call of [`integrals`](Self::integrals): data

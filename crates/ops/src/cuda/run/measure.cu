@@ -7,7 +7,7 @@
 // With SLOPES, integrands receive the lifted gradient `∇u + Σ_f r_f` of the conserved variables:
 //
 //     traces    the state at the face points of all elements
-//     picked    those on boundaries, whose jumps the host computes
+//     picked    those on boundaries, whose jumps the host computes, and those that it sends to other ranks
 //     measure   half jumps, lifts, values and gradients at the points, integrands
 //
 // Defined by the host: `real` (double), STATE_REAL, DIM, FIELDS, M, E, BLOCK, SLOPES and LARGEST (0 or 1),
@@ -16,8 +16,8 @@
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// A face point with this bit in `across` lies on a boundary.
-constexpr u32 OUTER = 0x80000000u;
+// A face point with this bit in `across` lies on a boundary; with both, across is an element of another rank.
+constexpr u32 OUTER = 0x80000000u, ABROAD = 0x40000000u;
 
 // Elements of one group, part and geometry order, with a point rule. Mirrored by `Elements` in
 // measure_tables.rs.
@@ -93,8 +93,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
         const u32 at = first + e < last ? first + e : last;
         const u64 own = a.first_trace + (u64)at * a.n_face + f;
         const u32 other = across[own];
-        jumps[j * E + e] = other & OUTER ? outer[(u64)(other & ~OUTER) * FIELDS + k]
-                                         : 0.5 * (traces[(u64)other * FIELDS + k] - traces[own * FIELDS + k]);
+        const double* there = (other & OUTER ? outer : traces) + (u64)(other & ~(OUTER | ABROAD)) * FIELDS + k;
+        jumps[j * E + e] = (other & OUTER) && !(other & ABROAD) ? *there : 0.5 * (*there - traces[own * FIELDS + k]);
     }
 #endif
     dg_block_sync();

@@ -248,8 +248,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     }
 
     /// [`measure`](Self::measure) of an integrand of lifted gradients as well, with the conditions at
-    /// boundaries of `outside`: a discretisation of the same mesh by the same scheme. On several ranks the
-    /// host must compute integrals of gradients.
+    /// boundaries of `outside`: a discretisation of the same mesh by the same scheme.
     pub fn measure_with<S: PackScalar>(
         &self,
         measures: &mut Measures,
@@ -260,9 +259,6 @@ impl<T: PackScalar> CudaDiscretization<T> {
         outside: &Discretization<S>,
     ) -> Option<(Vec<f64>, Vec<f64>)> {
         let gradients = integrand.gradients;
-        if gradients && self.description.ranks().is_some() {
-            return None;
-        }
         let ready = self.prepare(measures, rule, integrand);
         // All ranks compute the integrals in the same way.
         let mut missing = [f64::from(u8::from(ready.is_none()))];
@@ -328,7 +324,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Ok(measures.kernels.len() - 1)
     }
 
-    /// Puts the states at face points into `traces`, and the jumps on boundaries, from the states there.
+    /// Puts the states at face points into `traces`, and what lies beyond boundaries and other ranks' faces.
+    /// Collective.
     fn put_traces(
         &self,
         u: &DeviceBuffer<T>,
@@ -351,10 +348,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
             args.buffer(&traces.values).buffer(&traces.picked).value(n as u32).buffer(&traces.outer);
             // SAFETY: as above; `outer` has all fields of each point on a boundary.
             unsafe { cuda.launch(picked, config, &args)? };
-            let minus = traces.outer.to_vec()?;
-            traces.outer.upload(&jumps(&minus))?;
         }
-        Ok(())
+        traces.meet(&self.description, jumps)
     }
 
     fn run_measure(

@@ -5,17 +5,21 @@ use crate::cuda::run::measure::PointRule;
 use crate::fields::gradients::Lift;
 use crate::lanes::simd::PackScalar;
 use crate::rhs::discretization::Discretization;
+use crate::rhs::halo::Halo;
 use crate::space::connect::index;
 use crate::space::group::{Group, Part, element_points};
 use dgsuite_basis::{LagrangeBasis, Matrix, Quadrature};
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
 use dgsuite_gpu::{Element, GpuError};
+use std::cell::Cell;
 
 /// Largest size in bytes of a group's nodes, or of all traces, on the device; larger meshes are measured by
 /// the host, to save device memory.
 const LARGEST: usize = 1 << 30;
 /// The bit of a face point on a boundary; `OUTER` of measure.cu.
 const OUTER: u32 = 1 << 31;
+/// The same of a face point on a face that another rank has on its other side; `ABROAD` of measure.cu.
+const ABROAD: u32 = 1 << 30;
 const WHAT: &str = "points of measurements";
 
 /// Elements of a part that share tables.
@@ -39,12 +43,16 @@ pub(crate) const TEAM: usize = 15;
 pub(crate) struct Traces {
     /// `[face point][field]`.
     pub(crate) values: DeviceBuffer<f64>,
-    /// For each face point, the one across, or [`OUTER`] with a point of the exterior array.
+    /// For each face point, the one across, or a point of `outer` with [`OUTER`] or [`ABROAD`].
     pub(crate) across: DeviceBuffer<u32>,
-    /// The points on boundaries, in the order of the exterior array; a whole number for each of its points.
+    /// The points on boundaries, in the order of the exterior array, then those whose states other ranks
+    /// need, in the order of the messages.
     pub(crate) picked: DeviceBuffer<u32>,
-    /// `[point on a boundary][field]`: inner states, then half jumps.
+    /// `[point][field]`: the states at the points picked, then half jumps on boundaries and the states that
+    /// other ranks have sent.
     pub(crate) outer: DeviceBuffer<f64>,
+    /// The exchange with other ranks, from the first integral on.
+    halo: Option<Halo>,
 }
 
 /// All elements with the tables of a rule; `None` if there are too many.
@@ -285,7 +293,21 @@ impl Traces {
             }
         }
         let boundary = connectivity.boundary_len / fields;
-        let (mut across, mut picked) = (vec![0; n as usize], vec![0; boundary]);
+        let mut picked = vec![0; boundary];
+        for border in &connectivity.borders {
+            for (point, to) in
+                (border.exterior.start / fields..border.exterior.end / fields).zip(picked.len()..)
+            {
+                copied[point] = OUTER | ABROAD | to as u32;
+            }
+            for send in &border.sends {
+                let g = send.group as usize;
+                let table = connectivity.neighbours[g].point_table(send.code, send.points as usize);
+                let at = |&row: &u32| first[g][send.slot as usize] + row_of(&d.groups[g], row) as u32;
+                picked.extend(table.iter().map(at));
+            }
+        }
+        let mut across = vec![0; n as usize];
         for (g, group) in d.groups.iter().enumerate() {
             let (neighbours, lanes) = (&connectivity.neighbours[g], group.state.lanes);
             for slot in group.real_slots() {
@@ -327,7 +349,42 @@ impl Traces {
             values: DeviceBuffer::zeros(cuda, WHAT, (n as usize * fields).max(1))?,
             across: put(cuda, &across)?,
             picked: DeviceBuffer::from_slice(cuda, WHAT, &picked)?,
-            outer: DeviceBuffer::zeros(cuda, WHAT, (boundary * fields).max(1))?,
+            outer: DeviceBuffer::zeros(cuda, WHAT, (picked.len() * fields).max(1))?,
+            halo: None,
         })
+    }
+
+    /// Replaces the states at the points picked by half jumps on boundaries, which `jumps` computes, and by
+    /// the states of other ranks. Collective.
+    pub(crate) fn meet<T: PackScalar>(
+        &mut self,
+        d: &Discretization<T>,
+        jumps: impl Fn(&[f64]) -> Vec<f64>,
+    ) -> Result<(), GpuError> {
+        let mut states = if !self.picked.is_empty() { self.outer.to_vec()? } else { Vec::new() };
+        let (boundary, borders) = (d.connectivity.boundary_len, &d.connectivity.borders);
+        let on_boundaries = jumps(&states[..boundary]);
+        if let Some(ranks) = d.ranks() {
+            if self.halo.is_none() {
+                self.halo = Some(Halo::new::<f64>(ranks, borders)?);
+            }
+            let mut exterior = vec![0.0; d.connectivity.exterior_len];
+            if let Some(halo) = &mut self.halo {
+                let sent = Cell::new(boundary);
+                halo.start(|_, out: &mut [f64]| {
+                    let from = sent.replace(sent.get() + out.len());
+                    out.copy_from_slice(&states[from..][..out.len()]);
+                });
+                halo.finish(&mut exterior);
+            }
+            let mut to = boundary;
+            for border in borders {
+                let received = &exterior[border.exterior.clone()];
+                states[to..][..received.len()].copy_from_slice(received);
+                to += received.len();
+            }
+        }
+        states[..boundary].copy_from_slice(&on_boundaries);
+        if states.is_empty() { Ok(()) } else { self.outer.upload(&states) }
     }
 }

@@ -15,7 +15,8 @@
 // - REFERENCE_NORMALS: { N̂ of each face }
 // - FACE_NODE: [face][node], the element's nodes on each face
 // - INTERP, PROJECT, LIFT: [point][node], [direction][node][point], [face][node][point]
-// - FACE_INTERP: [point][node], from face nodes to face points
+// - FACE_INTERP: [point][node], from face nodes to face points; FACE_SUM: the sum of no terms, as in
+//   `inner_trace`
 //
 // Zeros of the operators cost nothing: loops are unrolled, and terms with a factor of zero are omitted.
 
@@ -88,13 +89,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) residual(const Argum
         for (int q = 0; q < FACE_POINTS; ++q) {
             real um[FIELDS], up[FIELDS], f[FIELDS];
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k) um[k] = up[k] = EMPTY;
+            for (int k = 0; k < FIELDS; ++k) um[k] = up[k] = FACE_SUM;
 #pragma unroll
             for (int j = 0; j < FACE_NODES; ++j)
 #pragma unroll
                 for (int k = 0; k < FIELDS; ++k) {
-                    um[k] = add(um[k], face_interp[q][j], u[face_node[face][j]][k]);
-                    up[k] = add(up[k], face_interp[q][j], neighbour.u[j][k]);
+                    const real c = face_interp[q][j];
+                    if (c == 0) continue;
+                    um[k] = fma(c, u[face_node[face][j]][k], um[k]);
+                    up[k] = fma(c, neighbour.u[j][k], up[k]);
                 }
             if (neighbour.outside) {
 #pragma unroll

@@ -85,6 +85,10 @@ pub(crate) fn text<T: PackScalar>(of: &Setting<'_, T>, tables: &ElementTables, s
         .define("STAGE", u8::from(stage))
         .define("FACE_NODES", tables.face_nodes[0].len())
         .define("FACE_POINTS", of.group.face_offsets[1])
+        .define(
+            "FACE_SUM",
+            if tables.face_interp && tables.face_nodes[0].len() > 1 { "real(0)" } else { "EMPTY" },
+        )
         .define("BLOCK", THREADS)
         .define("BLOCKS", blocks)
         .define("AHEAD", 1)

@@ -5,6 +5,7 @@
 //! `B[l % 4][l / 4]` and `C[l / 4][2 (l % 4) + {0, 1}]`. Rows are numbered ([`row`]) so that an entry of `C`,
 //! where it is, is an entry of `A` in the next product; `fragments.cuh` has the same functions.
 
+use crate::cuda::text::literals::rounded;
 use crate::space::quadratic;
 use dgsuite_basis::nodes::nodes;
 use dgsuite_basis::{BasisError, ElementSpec, Matrix, NodeSet, ReferenceElement, Shape};
@@ -30,6 +31,12 @@ pub(crate) const fn row(n: usize, step: usize, j: usize) -> Option<usize> {
     let half = n - first <= 4;
     let row = first + if half { j } else { 2 * j + step % 2 };
     if row < n && !(half && step % 2 == 1) { Some(row) } else { None }
+}
+
+/// The rows of an input of `n`, in the order in which a product adds them up: fused multiply-adds, which the
+/// tensor cores perform one after the other.
+pub(crate) fn sum_order(n: usize) -> Vec<usize> {
+    (0..steps(n)).flat_map(|step| (0..4).filter_map(move |j| row(n, step, j))).collect()
 }
 
 /// The row of column `c` of a tile of the output.
@@ -90,7 +97,7 @@ impl SimplexTables {
     ) -> Result<Option<Self>, BasisError> {
         let Some(face_nodes) = face_nodes(reference, set)? else { return Ok(None) };
         let Some(interp) = face_interpolation(reference, &face_nodes) else { return Ok(None) };
-        let face_interp = interp != Matrix::identity(interp.rows);
+        let face_interp = reference.face_nodes.is_none();
 
         let mut entries = Vec::new();
         let np = reference.n_basis;
@@ -159,7 +166,8 @@ pub(crate) fn face_nodes(
     Ok(ReferenceElement::new(&ElementSpec::collocated(shape, order, set))?.face_nodes)
 }
 
-/// The matrix from the nodes of a face to its points; `None` if faces differ or depend on other nodes.
+/// The matrix from the nodes of a face to its points, with zeros where it is zero up to rounding; `None` if
+/// faces differ or depend on other nodes.
 pub(crate) fn face_interpolation(reference: &ReferenceElement, face_nodes: &[Vec<usize>]) -> Option<Matrix> {
     let offsets = &reference.face_offsets;
     let of = |f: usize, q: usize, n: usize| reference.interp_face[(offsets[f] + q, face_nodes[f][n])];
@@ -177,7 +185,7 @@ pub(crate) fn face_interpolation(reference: &ReferenceElement, face_nodes: &[Vec
             return None;
         }
     }
-    Some(first)
+    Some(rounded(&first))
 }
 
 #[cfg(test)]

@@ -137,11 +137,14 @@ static __device__ __forceinline__ void boundary_points(const Arguments& a, const
 #pragma unroll
             for (int k = 0; k < FIELDS; ++k) um[k] = 0;
 #pragma unroll
-            for (int m = 0; m < FACE_NODES; ++m) {
+            for (int m = 0; m < 4 * fragment_steps(FACE_NODES); ++m) {
+                const int node = fragment_row_or_none(FACE_NODES, m / 4, m % 4);
+                if (node < 0) continue;
+                const real c = *w++;
                 real row[FIELDS];
-                load_row(u + rows[m], row);
+                load_row(u + rows[node], row);
 #pragma unroll
-                for (int k = 0; k < FIELDS; ++k) um[k] += w[m] * row[k];
+                for (int k = 0; k < FIELDS; ++k) um[k] = fma(c, row[k], um[k]);
             }
         } else {
             load_row(u + rows[point], um);

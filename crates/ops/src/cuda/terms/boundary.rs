@@ -3,20 +3,22 @@
 //! The formulas of every condition are put into a namespace of their own, and a `switch` over the number of
 //! the formula selects the function, so that one kernel (`boundary.cu`) serves all boundaries. Points are
 //! ordered in runs with the same condition and group. The kernel also integrates the fluxes over time at each
-//! point; a second kernel (`tally.cu`) sums them when the host asks for the integrals.
+//! point; when the host asks for the integrals, they are summed exactly, as norms are (`norm.cu`): the sums
+//! do not depend on the parts of a mesh.
 
 use crate::cuda::parts::arguments::OwnBoundaries;
 use crate::cuda::parts::device_group::DeviceGroup;
 use crate::cuda::parts::faces::TraceSource;
 use crate::cuda::parts::trace_points::{TraceList, TracePoints};
+use crate::cuda::run::norm::TermSums;
 use crate::cuda::text::kernel_text::{LawText, POINT_THREADS, REDUCE_THREADS, parameter_values, pointwise};
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use crate::rhs::boundary_set::BoundarySet;
 use crate::space::connect::Connectivity;
 use crate::space::group::Group;
-use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
+use dgsuite_gpu::{ExactSum, GpuError};
 use std::fmt::Write;
 
 /// The formulas of all conditions as one text, and the formulas of each boundary in it.
@@ -179,7 +181,9 @@ const WORDS: usize = 18;
 /// The boundaries of a mesh on the device.
 pub(crate) struct DeviceBoundaries<T: PackScalar> {
     function: Function,
-    tally: Function,
+    take: Function,
+    /// The time integrals as terms of one sum for each conserved variable.
+    exact: TermSums,
     law: Vec<f64>,
     /// Prescribed states of each boundary for which the host evaluates them.
     pub(crate) data: Vec<DeviceBuffer<T>>,
@@ -214,7 +218,7 @@ impl<T: PackScalar> DeviceBoundaries<T> {
         let (conditions, source) = boundary_text::<T>(law, sets, dim, fields)?;
         let function = cuda.compile(&source)?.function("boundary")?;
         let tally = pointwise::<T>("tally.cu", include_str!("tally.cu"), law, dim, fields);
-        let tally = cuda.compile(&tally.define("BLOCK", REDUCE_THREADS))?.function("tally")?;
+        let take = cuda.compile(&tally.define("BLOCK", REDUCE_THREADS))?.function("take_sums")?;
 
         let mut parameters = Vec::new();
         let mut parameters_at = Vec::new();
@@ -299,7 +303,8 @@ impl<T: PackScalar> DeviceBoundaries<T> {
         }
         Ok(Self {
             function,
-            tally,
+            take,
+            exact: TermSums::new::<T>(cuda, fields, fields, 2 * points, 0)?,
             law: parameter_values(&law.parameters),
             data,
             moving: conditions.sets.iter().map(|c| c.moving).collect(),
@@ -406,16 +411,18 @@ impl<T: PackScalar> DeviceBoundaries<T> {
         unsafe { cuda.launch(&self.function, config, &self.args) }
     }
 
-    /// Moves the time integrals of the points to `integrals`: sums for each conserved variable, then their
-    /// corrections.
-    pub(crate) fn collect(&self, cuda: &Cuda, integrals: &DeviceBuffer<f64>) -> Result<(), GpuError> {
+    /// The time integrals at the boundary since the last call, for each conserved variable; empty without
+    /// boundaries. Waits for the device.
+    pub(crate) fn take(&self, cuda: &Cuda) -> Result<Vec<ExactSum>, GpuError> {
         if self.points == 0 {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let mut args = Args::new();
-        args.buffer(&self.sums).pointer(self.sums.ptr_at(self.points * self.fields));
-        args.value(self.points as u64).buffer(integrals);
-        // SAFETY: the arguments are the kernel's.
-        unsafe { cuda.launch(&self.tally, LaunchConfig::new(1, REDUCE_THREADS as u32), &args) }
+        args.buffer(&self.sums).value(self.points as u64).buffer(&self.exact.terms);
+        let config = LaunchConfig::cover(2 * self.points * self.fields, REDUCE_THREADS as u32);
+        // SAFETY: the arguments are the kernel's, and there are as many terms as sums and corrections.
+        unsafe { cuda.launch(&self.take, config, &args)? };
+        self.exact.launch(cuda, 2 * self.points, &mut args)?;
+        self.exact.read()
     }
 }

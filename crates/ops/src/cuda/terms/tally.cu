@@ -1,32 +1,12 @@
-// Sums over the boundary's time integrals, and running sums of time integration schemes.
+// The boundary's time integrals as terms of exact sums, and running sums of time integration schemes.
 
-// integrals_k ← integrals_k + Σ_q (sums_qk + corrections_qk), with compensated summation (Neumaier 1974) and
-// in fixed order, by one block; resets the sums of the points to zero. `integrals` holds FIELDS sums, then
-// FIELDS corrections. BLOCK threads, a power of two.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-    tally(double* sums, double* corrections, u64 n, double* integrals) {
-    __shared__ double tree[BLOCK];
-    for (u32 k = 0; k < FIELDS; ++k) {
-        double sum = 0;
-        for (u64 q = threadIdx.x; q < n; q += BLOCK) {
-            const u64 at = q * FIELDS + k;
-            sum += sums[at] + corrections[at];
-            sums[at] = 0;
-            corrections[at] = 0;
-        }
-        tree[threadIdx.x] = sum;
-        dg_block_sync();
-        for (u32 half = BLOCK / 2; half > 0; half /= 2) {
-            if (threadIdx.x < half) tree[threadIdx.x] += tree[threadIdx.x + half];
-            dg_block_sync();
-        }
-        if (threadIdx.x == 0) {
-            const double add = tree[0], old = integrals[k], total = old + add;
-            integrals[FIELDS + k] += fabs(old) >= fabs(add) ? (old - total) + add : (add - total) + old;
-            integrals[k] = total;
-        }
-        dg_block_sync();
-    }
+// Moves the sums and corrections of `n` points, [part][point][field], to `terms`, [field][part][point], and
+// resets them to zero.
+extern "C" __global__ void __launch_bounds__(BLOCK) take_sums(double* sums, u64 n, double* terms) {
+    const u64 i = (u64)blockIdx.x * BLOCK + threadIdx.x;
+    if (i >= 2 * n * FIELDS) return;
+    terms[i % FIELDS * 2 * n + i / FIELDS] = sums[i];
+    sums[i] = 0;
 }
 
 // sum ← p sum + q u + d reg, entry by entry; vectors with a factor of zero are not read.

@@ -122,7 +122,8 @@ static __device__ __forceinline__ void state_across(const Across& r, u32 point, 
 }
 
 // Computation of the inner trace at a face point: `n` rows of an element, given by a table of places, with
-// weights. Face points that are nodes, or whose traces are stored, have one row of weight 1.
+// weights, in the order in which kernels add them up, so that both compute the same bits. Face points that
+// are nodes, or whose traces are stored, have one row of weight 1.
 struct InnerTrace {
     const stored* values;  // state or traces
     const u64* begin;     // [point]: offset of the element's block
@@ -139,10 +140,10 @@ static __device__ __forceinline__ void inner_trace(const InnerTrace& t, u32 q, r
     const u32 *place = t.places + t.list[q];
     const stored* w = t.weights + t.weight[q];
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) u[k] = 0;
+    for (int k = 0; k < FIELDS; ++k) u[k] = t.n > 1 ? real(0) : real(-0.0);  // a single term is not changed
     for (u32 m = 0; m < t.n; ++m)
 #pragma unroll
-        for (int k = 0; k < FIELDS; ++k) u[k] += (real)w[m] * p[place[m] + k * t.stride];
+        for (int k = 0; k < FIELDS; ++k) u[k] = fma((real)w[m], (real)p[place[m] + k * t.stride], u[k]);
 }
 
 // Loads the metric terms of an element at a volume point: ∇r_d, or J∇r_d if curved.
