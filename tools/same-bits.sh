@@ -45,7 +45,7 @@ END
 cases=0 differ=0
 while IFS= read -r example; do
     # Elliptic problems and incompressible flow run on one rank.
-    [[ $several ]] && grep -qE '^ *model: *(poisson|incompressible)' "$example" && continue
+    [[ $several ]] && grep -qE 'model: *(poisson|incompressible)' "$example" && continue
     run=(run --ci --quiet)
     # Elliptic problems have no checkpoints.
     grep -qE '^ *model: *poisson' "$example" || run+=(--set "output.checkpoint={every_steps: 1000000}")
@@ -56,6 +56,11 @@ while IFS= read -r example; do
             echo "$example: $which fails: $(head -n 1 "$scratch/$which.log")"
         [[ -d $scratch/$which ]] && comparable "$scratch/$which"
     done
+    # A mesh of one element cannot be shared.
+    if [[ $several ]] && grep -q 'cannot be cut into' "$scratch/new.log"; then
+        rm -rf "$scratch/old"
+        continue
+    fi
     cases=$((cases + 1))
     if ! difference=$(diff -rq "$scratch/old" "$scratch/new"); then
         differ=$((differ + 1))
