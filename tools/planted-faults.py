@@ -272,6 +272,12 @@ FAULTS = {
         "copied[point] = OUTER | to as u32;",
         "dgsuite", ["--test", "ranks", "two_processes_on"],
     ),
+    "limiters of a device do not wait for the messages": (
+        "crates/ops/src/cuda/run/limiter/abroad.rs",
+        "Some(arrived) => cuda.stream().wait(arrived),",
+        "Some(_) => Ok(()),",
+        "dgsuite", ["--test", "ranks", "limiters::"],
+    ),
     "published fluxes of cut faces do not arrive": (
         "crates/ops/src/rhs/published.rs",
         "halo.finish(&mut published.exterior);",

@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
+#[path = "ranks/limiters.rs"]
+mod limiters;
 #[path = "ranks/parts.rs"]
 mod parts;
 #[path = "support/case.rs"]

@@ -108,7 +108,8 @@ fn compare(cuda: &Cuda, what: &str, mesh: &Arc<Mesh>, scheme: &Scheme, of: &(dyn
     }
 }
 
-/// The state after three limited stages from one with jumps, and the factors of the last two, by element.
+/// The state after three limited stages from one with jumps, and their factors, by element; then the number
+/// of elements that the last one evaluated.
 fn limited(d: &mut CudaDiscretization<f64>, mesh: &Mesh, elements: &[u32], dt: f64) -> Vec<Vec<f64>> {
     let data = stripes(mesh.dim);
     let mut u = vec![0.0; d.len()];
@@ -127,40 +128,52 @@ fn limited(d: &mut CudaDiscretization<f64>, mesh: &Mesh, elements: &[u32], dt: f
         factors.iter_mut().zip(now).for_each(|(all, f)| all.push(f64::from(f)));
     }
     let states = by_element(d, mesh, &state);
-    factors.into_iter().zip(states).map(|(mut f, u)| [std::mem::take(&mut f), u].concat()).collect()
+    let mut out: Vec<_> = factors.into_iter().zip(states).map(|(f, u)| [f, u].concat()).collect();
+    out.push(vec![d.evaluated().expect("a number").expect("a limiter") as f64]);
+    out
 }
 
-/// Limiters of parts do what they do on the whole mesh, to the last bit.
-fn compare_limited_parts(cuda: &Cuda, mesh: &Arc<Mesh>, scheme: &Scheme) {
+/// Limiters of parts do what they do on the whole mesh, to the last bit, whether or not other work hides
+/// their messages.
+fn compare_limited_parts(cuda: &Cuda, mesh: &Arc<Mesh>, scheme: &Scheme, limitings: &[Limiting]) {
     let host = || Arc::new(Host::new(1).expect("a machine"));
     let all: Vec<u32> = (0..mesh.n_elements() as u32).collect();
     let data: Arc<dyn Exact> = stripes(mesh.dim);
-    for limiting in
-        [Limiting::EntropyFilter(EntropyFilter::default()), Limiting::Slopes(Neighbourhood::Faces)]
-    {
+    for &limiting in limitings {
         let (equation, bindings) = problem(mesh, scheme, Some(&data));
         let whole = CudaDiscretization::new(Arc::clone(mesh), scheme, equation, bindings, host(), cuda);
         let mut whole = whole.expect("a scheme");
         whole.limit_by(limiting, bounds(mesh.dim)).expect("the law fits");
-        let expected = limited(&mut whole, mesh, &all, 2e-3);
+        let mut expected = limited(&mut whole, mesh, &all, 2e-3);
+        let evaluated = expected.pop().unwrap_or_default();
         let changed = expected.iter().filter(|e| e[..3].iter().any(|f| *f < 1.0)).count();
         assert!(changed > 3, "{limiting:?}: {changed} elements are limited");
-        let of_element = all.iter().map(|e| e / 2 % 3).collect();
-        let partition = &Partition::of_elements(of_element).expect("three parts");
-        let parts = on_each(threads(3), |comm| {
-            let comm: Arc<dyn Communicator> = Arc::new(comm);
-            let ranks = Arc::new(Ranks::new(mesh, partition, comm).expect("one part a rank"));
-            let (equation, bindings) = problem(mesh, scheme, Some(&data));
-            let d = CudaDiscretization::on_ranks(&ranks, scheme, equation, bindings, host(), cuda);
-            let mut d = d.expect("a scheme");
-            d.limit_by(limiting, bounds(mesh.dim)).expect("the law fits");
-            let found = limited(&mut d, ranks.mesh(), ranks.elements(), 2e-3);
-            assert!(ranks.take_failure().is_none());
-            (ranks.elements().to_vec(), found)
-        });
-        for (elements, found) in parts {
-            for (e, own) in elements.into_iter().zip(found) {
-                assert_eq!(own, expected[e as usize], "{limiting:?}, element {e}");
+        // Elements in turn, so that all are at cut faces, and stretches of elements, so that few are.
+        for length in [2, mesh.n_elements().div_ceil(3) as u32] {
+            let of_element = all.iter().map(|e| e / length % 3).collect();
+            let partition = &Partition::of_elements(of_element).expect("three parts");
+            let parts = |overlap: bool| {
+                on_each(threads(3), |comm| {
+                    let comm: Arc<dyn Communicator> = Arc::new(comm);
+                    let ranks = Ranks::new(mesh, partition, comm).expect("one part a rank");
+                    let ranks = Arc::new(ranks.overlapping(overlap));
+                    let (equation, bindings) = problem(mesh, scheme, Some(&data));
+                    let d = CudaDiscretization::on_ranks(&ranks, scheme, equation, bindings, host(), cuda);
+                    let mut d = d.expect("a scheme");
+                    d.limit_by(limiting, bounds(mesh.dim)).expect("the law fits");
+                    let found = limited(&mut d, ranks.mesh(), ranks.elements(), 2e-3);
+                    assert!(ranks.take_failure().is_none());
+                    (ranks.elements().to_vec(), found)
+                })
+            };
+            let found = parts(true);
+            assert_eq!(found, parts(false), "{limiting:?}: hidden messages change nothing");
+            let numbers = found.iter().filter_map(|(_, found)| found.last()).flatten();
+            assert_eq!(vec![numbers.sum::<f64>()], evaluated, "{limiting:?}: elements are evaluated once");
+            for (elements, found) in found {
+                for (e, own) in elements.into_iter().zip(found) {
+                    assert_eq!(own, expected[e as usize], "{limiting:?}, element {e}");
+                }
             }
         }
     }
@@ -190,7 +203,7 @@ pub(crate) fn compare_parts(cuda: &Cuda) {
             true,
         ),
     ];
-    compare_limited_parts(cuda, &row(2, 40), &Scheme::collocated(2));
+    compare_limited(cuda);
     for (mesh, scheme, viscous) in cases {
         let data: Arc<dyn Exact> = Arc::new(wavy(mesh.dim));
         let what = format!("{} elements of {:?}", mesh.n_elements(), mesh.sets[0].shape);
@@ -203,10 +216,24 @@ pub(crate) fn compare_parts(cuda: &Cuda) {
     }
 }
 
+/// The cases with limiters.
+fn compare_limited(cuda: &Cuda) {
+    let slopes = Limiting::Slopes(Neighbourhood::Faces);
+    let both = [Limiting::EntropyFilter(EntropyFilter::default()), slopes];
+    compare_limited_parts(cuda, &row(2, 40), &Scheme::collocated(2), &both);
+    // All elements are screened, in blocks of 32 slots.
+    let of_order = |p| schemes(Cells::Of(Shape::Triangle), p).into_iter().find(|s| s.0 == "nodal");
+    let linear = of_order(1).expect("a scheme of the shape").1;
+    compare_limited_parts(cuda, &row(2, 140), &linear, &[slopes]);
+    // Affine and curved elements.
+    let cubic = of_order(3).expect("a scheme of the shape").1;
+    compare_limited_parts(cuda, &half_curved_row(2, 40), &cubic, &[slopes]);
+}
+
 #[test]
 fn limited_parts_on_one_device_are_the_whole() {
     let Some(cuda) = device() else { return };
-    compare_limited_parts(&cuda, &row(2, 40), &Scheme::collocated(2));
+    compare_limited(&cuda);
 }
 
 #[test]

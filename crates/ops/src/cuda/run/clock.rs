@@ -265,7 +265,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         match &self.halo {
             // SAFETY: the bound lives as long as the discretisation. Steps are positive, so that their bits
             // have the order of the numbers; the second word is smaller if a state is bad.
-            Some(halo) => unsafe { halo.link.min(self.clock.found.ptr(), BOUND_WORDS) },
+            Some(halo) => unsafe { halo.messages.link.min(self.clock.found.ptr(), BOUND_WORDS) },
             None => Ok(false),
         }
     }

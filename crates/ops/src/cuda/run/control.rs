@@ -168,7 +168,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         u: u64,
         start: u64,
     ) -> Result<(), GpuError> {
-        let link = self.halo.as_ref().map(|halo| &halo.link);
+        let link = self.halo.as_ref().map(|halo| &halo.messages.link);
         // SAFETY: the caller's contract.
         unsafe { control.sum.launch(&self.cuda, link, errors, &control.square)? };
         self.launch_speeds(u, false)?;

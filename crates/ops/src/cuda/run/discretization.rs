@@ -374,9 +374,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
         };
         self.run(when, addresses.u, vectors)?;
         let Some(limiter) = &mut self.limiter else { return Ok(()) };
-        let link = self.halo.as_mut().map(|halo| &mut halo.link);
+        let messages = self.halo.as_mut().map(|halo| &mut halo.messages);
         // SAFETY: the addresses are the caller's contract.
-        unsafe { limiter.launch(&self.cuda, link, addresses.u, addresses.next, self.exterior.ptr()) }
+        unsafe { limiter.launch(&self.cuda, messages, addresses.u, addresses.next, self.exterior.ptr()) }
     }
 
     /// Computes `sum ← p sum + q u + d register`, given addresses: a running sum that some schemes need.
@@ -433,6 +433,10 @@ impl<T: PackScalar> CudaDiscretization<T> {
         if let Some(halo) = &mut self.halo {
             let (groups, copies) = (&self.groups, &mut self.copies);
             halo.begin(cuda, TRACES, |stream, of, to| copies.traces(cuda, stream, groups, u, of, to))?;
+            if let Some(limiter) = self.limiter.as_mut().filter(|_| vectors.step != 0) {
+                // SAFETY: the input of a stage stays as it is until the stage is limited.
+                unsafe { limiter.begin(cuda, &mut halo.messages, u)? };
+            }
         }
         if others != first {
             self.groups.iter_mut().try_for_each(|group| group.launch_traces(cuda, others, u, work))?;
@@ -518,20 +522,20 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// Whether a stage can be recorded in a graph: transfers to other ranks may need the host.
     #[must_use]
     pub fn is_recordable(&self) -> bool {
-        self.halo.as_ref().is_none_or(|halo| halo.link.is_recordable())
+        self.halo.as_ref().is_none_or(|halo| halo.messages.link.is_recordable())
     }
 
     /// Whether the device can judge steps by their error without the host: with several ranks it needs a sum
     /// over all of them.
     #[must_use]
     pub fn judges_alone(&self) -> bool {
-        self.halo.as_ref().is_none_or(|halo| halo.link.sums())
+        self.halo.as_ref().is_none_or(|halo| halo.messages.link.sums())
     }
 
     /// The name of the link to other ranks' devices; `None` on one rank.
     #[must_use]
     pub fn link(&self) -> Option<&'static str> {
-        self.halo.as_ref().map(|halo| halo.link.plane())
+        self.halo.as_ref().map(|halo| halo.messages.link.plane())
     }
 
     /// Waits for the device. On several ranks the wait ends with an error after the communicator's deadline,
@@ -541,7 +545,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// Errors of the device, [`GpuError::Ranks`].
     pub fn wait(&self) -> Result<(), GpuError> {
         match &self.halo {
-            Some(halo) => halo.link.wait(),
+            Some(halo) => halo.messages.link.wait(),
             None => self.cuda.synchronize(),
         }
     }
@@ -552,7 +556,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// As for [`wait`](Self::wait).
     pub fn wait_for(&self, event: &Event) -> Result<(), GpuError> {
         match &self.halo {
-            Some(halo) => halo.link.wait_for(event),
+            Some(halo) => halo.messages.link.wait_for(event),
             None => event.synchronize(),
         }
     }

@@ -6,7 +6,8 @@
 //!
 //! Messages have a stream of their own, preferred by the device. A pass over the elements of all parts first
 //! launches the inner ones, which need no message, and then those at cut faces, which wait for the messages
-//! in branches of their own: they fill the device where the inner elements end.
+//! in branches of their own: they fill the device where the inner elements end. Limiters send their numbers
+//! of elements in the same stream; see `limiter/abroad.rs`.
 
 use crate::cuda::parts::branches::{Branches, Lane, Share};
 use crate::cuda::parts::device_group::{DeviceGroup, StageVectors};
@@ -23,19 +24,79 @@ use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, Event, Link, Stream};
 pub(crate) const TRACES: usize = 0;
 pub(crate) const FLUXES: usize = 1;
 
+/// The messages to other ranks' devices, and their stream.
+pub(crate) struct Messages {
+    pub(crate) link: Link,
+    /// `None` if stages wait for messages as soon as they send them.
+    stream: Option<Stream>,
+    begun: Event,
+}
+
+/// A set of messages on its way.
+pub(crate) struct Flight {
+    arrived: Event,
+    /// The set, if the link runs it when all other work has been launched, since the host waits for it.
+    pending: Option<usize>,
+}
+
+impl Flight {
+    pub(crate) fn new(cuda: &Cuda) -> Result<Self, GpuError> {
+        Ok(Self { arrived: Event::new(cuda)?, pending: None })
+    }
+}
+
+impl Messages {
+    /// Whether other work hides the messages.
+    pub(crate) const fn overlaps(&self) -> bool {
+        self.stream.is_some()
+    }
+
+    /// Starts to send a set, after the work in the main stream so far; `pack` fills the messages.
+    pub(crate) fn begin(
+        &mut self,
+        cuda: &Cuda,
+        flight: &mut Flight,
+        set: usize,
+        pack: impl FnOnce(&Stream) -> Result<(), GpuError>,
+    ) -> Result<(), GpuError> {
+        let stream = match &self.stream {
+            Some(stream) => {
+                cuda.stream().record(&self.begun)?;
+                stream.wait(&self.begun)?;
+                stream
+            }
+            None => cuda.stream(),
+        };
+        pack(stream)?;
+        if self.stream.is_some() && !self.link.is_recordable() {
+            flight.pending = Some(set);
+            return Ok(());
+        }
+        self.link.run_in(stream, set)?;
+        if self.stream.is_some() { stream.record(&flight.arrived) } else { Ok(()) }
+    }
+
+    /// Sends what [`begin`](Self::begin) has left. Work that reads the messages waits for the event, if there
+    /// is one.
+    pub(crate) fn finish<'a>(&mut self, flight: &'a mut Flight) -> Result<Option<&'a Event>, GpuError> {
+        let Some(stream) = &self.stream else { return Ok(None) };
+        if let Some(set) = flight.pending.take() {
+            self.link.run_in(stream, set)?;
+            stream.record(&flight.arrived)?;
+        }
+        Ok(Some(&flight.arrived))
+    }
+}
+
 /// Cut faces on a device.
 pub(crate) struct DeviceHalo<T: PackScalar> {
     /// Copies to the messages.
     pub(crate) packs: Vec<Exchange>,
     /// The messages to all neighbours, one after the other.
     pub(crate) outgoing: DeviceBuffer<T>,
-    pub(crate) link: Link,
-    /// The stream of the messages; `None` if stages wait for them at their beginning.
-    stream: Option<Stream>,
-    begun: Event,
-    arrived: Event,
-    /// A set that the link runs when all other work has been launched, since the host waits for it.
-    pending: Option<usize>,
+    pub(crate) messages: Messages,
+    /// Traces or fluxes.
+    flight: Flight,
 }
 
 impl<T: PackScalar> DeviceHalo<T> {
@@ -75,13 +136,13 @@ impl<T: PackScalar> DeviceHalo<T> {
         // SAFETY: the buffers live as long as the discretisation, which owns this link.
         let link = unsafe { Link::new(cuda, ranks.comm(), sets)? };
         let stream = ranks.overlaps().then(|| Stream::urgent(cuda)).transpose()?;
-        let (begun, arrived) = (Event::new(cuda)?, Event::new(cuda)?);
-        Ok(Some(Self { packs, outgoing, link, stream, begun, arrived, pending: None }))
+        let messages = Messages { link, stream, begun: Event::new(cuda)? };
+        Ok(Some(Self { packs, outgoing, messages, flight: Flight::new(cuda)? }))
     }
 
     /// Whether work on inner elements hides the messages.
     pub(crate) const fn overlaps(&self) -> bool {
-        self.stream.is_some()
+        self.messages.overlaps()
     }
 
     /// Starts to send a set, after the work in the main stream so far; `pack` copies to the messages.
@@ -91,28 +152,10 @@ impl<T: PackScalar> DeviceHalo<T> {
         set: usize,
         mut pack: impl FnMut(&Stream, &Exchange, &DeviceBuffer<T>) -> Result<(), GpuError>,
     ) -> Result<(), GpuError> {
-        let stream = match &self.stream {
-            Some(stream) => {
-                cuda.stream().record(&self.begun)?;
-                stream.wait(&self.begun)?;
-                stream
-            }
-            None => cuda.stream(),
-        };
-        self.packs.iter().try_for_each(|exchange| pack(stream, exchange, &self.outgoing))?;
-        if self.stream.is_some() && !self.link.is_recordable() {
-            self.pending = Some(set);
-            return Ok(());
-        }
-        self.link.run_in(stream, set)?;
-        if self.stream.is_some() { stream.record(&self.arrived) } else { Ok(()) }
-    }
-
-    /// Sends what [`begin`](Self::begin) has left. Work that reads the messages waits for `arrived`.
-    fn finish(&mut self) -> Result<(), GpuError> {
-        let (Some(set), Some(stream)) = (self.pending.take(), &self.stream) else { return Ok(()) };
-        self.link.run_in(stream, set)?;
-        stream.record(&self.arrived)
+        let Self { packs, outgoing, messages, flight } = self;
+        messages.begin(cuda, flight, set, |stream| {
+            packs.iter().try_for_each(|exchange| pack(stream, exchange, outgoing))
+        })
     }
 }
 
@@ -134,10 +177,7 @@ pub(crate) fn launch_parts<T: PackScalar>(
     for &share in shares {
         let cut = halo.as_mut().filter(|_| share == Share::Cut);
         let after = match cut {
-            Some(halo) => {
-                halo.finish()?;
-                Some(&halo.arrived)
-            }
+            Some(halo) => halo.messages.finish(&mut halo.flight)?,
             None => None,
         };
         let mut slots = 0;

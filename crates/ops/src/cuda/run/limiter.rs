@@ -6,12 +6,16 @@
 //! come from the stage's input and from the outer states that the boundaries' kernel has written. Slopes are
 //! limited before that, by two kernels for each part.
 
+mod abroad;
 mod suspects;
 mod text;
 
 use crate::cuda::choose::layout::layout;
 use crate::cuda::choose::scheme::on_device;
+use crate::cuda::parts::branches::Share;
 use crate::cuda::run::discretization::CudaDiscretization;
+use crate::cuda::run::halo::Messages;
+use crate::cuda::run::limiter::abroad::Abroad;
 use crate::cuda::run::limiter::suspects::SuspectsText;
 use crate::cuda::run::limiter::text::{LimiterText, PassText, Preamble};
 use crate::error::OpsError;
@@ -21,15 +25,13 @@ use crate::lanes::simd::PackScalar;
 use crate::rhs::discretization::Discretization;
 use crate::rhs::limiter::{
     ABROAD_GROUP, BoundKernels, Bounds, EXTERIOR_GROUP, Limited, Limiter, Limiting, NOTHING, Neighbourhood,
-    RANGE, Tables, pack, unpack,
+    Tables, pack, unpack,
 };
-use crate::space::connect::Border;
 use crate::space::group::Group;
 use crate::space::layout::Lanes;
 use crate::space::layout::Terms;
 use crate::space::scheme::{MetricRule, Scheme};
-use dgsuite_gpu::cuda::nccl::DeviceMessage;
-use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Link, Source};
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_gpu::{Element, GpuError, Host};
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::Exact;
@@ -59,10 +61,12 @@ struct Elements {
     one: u64,
     reach: u64,
     top: u64,
-    count: u32,
+    begin: u32,
+    end: u32,
     name: u32,
     filter: u32,
     keep: u32,
+    unused: u32,
 }
 
 /// Same as `Settings` in limiter_apply.cu.
@@ -81,8 +85,12 @@ struct Settings {
     unused: u32,
 }
 
-/// A kernel and its launch configuration.
-type Kernel = (Function, LaunchConfig);
+/// A kernel, its launch configuration for all elements of a part, and the elements of a block.
+struct Kernel {
+    function: Function,
+    config: LaunchConfig,
+    each: usize,
+}
 
 /// The passes over the elements of a part.
 struct Passes {
@@ -93,6 +101,24 @@ struct Passes {
     slopes: Kernel,
     /// The arguments; `state` is the offset in bytes from the begin of the state.
     elements: Elements,
+    /// As `n_cut` of the host's part.
+    cut: u32,
+}
+
+impl Passes {
+    /// The elements of a share: the first one, and the end.
+    const fn range(&self, share: Share) -> (u32, u32) {
+        match share {
+            Share::All => (0, self.elements.end),
+            Share::Cut => (0, self.cut),
+            Share::Inner => (self.cut, self.elements.end),
+        }
+    }
+
+    /// The pass that finds suspects or, where there is none, the troubled elements.
+    fn search(&self) -> &Kernel {
+        self.suspects.as_ref().unwrap_or(&self.screen)
+    }
 }
 
 /// Arrays on the device, kept as long as kernels may use them.
@@ -171,21 +197,6 @@ impl Piece {
     }
 }
 
-/// The exchange with other ranks of what the limiter needs of the elements at cut faces: ranges, or means.
-struct Abroad {
-    /// Computes the messages.
-    pack: Function,
-    config: LaunchConfig,
-    /// The elements at cut faces: names, or slots among those of all groups.
-    elements: DeviceBuffer<u32>,
-    outgoing: DeviceBuffer<f64>,
-    /// Ranges that arrive; means arrive behind the own ones.
-    ranges: DeviceBuffer<f64>,
-    /// The number of the set of the link.
-    set: usize,
-    args: Args,
-}
-
 /// A limiter on a device.
 pub(crate) struct DeviceLimiter {
     parts: Vec<Passes>,
@@ -216,7 +227,7 @@ impl DeviceLimiter {
         cuda: &Cuda,
         d: &Discretization<T>,
         limiter: &Limiter<T>,
-        link: Option<&mut Link>,
+        messages: Option<&mut Messages>,
     ) -> Result<Self, OpsError> {
         let law: &dyn Bounds = limiter.law.as_ref();
         let preamble = Preamble::new(law)?;
@@ -260,19 +271,24 @@ impl DeviceLimiter {
                 let pass = PassText::new(&preamble, d, (g, p), t)?;
                 let module = ["screen", "means", "slopes"];
                 let [screen, of_means, of_slopes] = compiled(cuda, &pass.text, module)?;
-                let covering = |text: &LimiterText| config(text, part.n_elements.div_ceil(text.elements));
-                let mut screening = covering(&pass.text);
+                let covering = |function: Function, text: &LimiterText| Kernel {
+                    function,
+                    config: config(text, part.n_elements.div_ceil(text.elements)),
+                    each: text.elements,
+                };
+                let mut screen = covering(screen, &pass.text);
                 let quick = SuspectsText::new(&preamble, d, (g, p), t)?;
                 let (mut suspects, mut list_of_suspects, mut tables) = (None, 0, [0; 3]);
                 if let Some(quick) = &quick {
                     let [find] = compiled(cuda, &quick.text, ["find_suspects"])?;
-                    suspects = Some((find, covering(&quick.text)));
+                    suspects = Some(covering(find, &quick.text));
                     list_of_suspects = held.indices(&vec![0; part.n_elements])?;
                     tables =
                         [held.numbers(&quick.one)?, held.numbers(&quick.reach)?, held.numbers(&quick.top)?];
                     // The number of suspects is known to the device alone.
-                    let blocks = resident(cuda, &screen, &pass.text)?;
-                    screening = config(&pass.text, blocks.min(part.n_elements.div_ceil(pass.text.elements)));
+                    let blocks = resident(cuda, &screen.function, &pass.text)?;
+                    let most = part.n_elements.div_ceil(pass.text.elements);
+                    screen.config = config(&pass.text, blocks.min(most));
                 }
                 let elements = Elements {
                     state: ((group.offset + part.first_block * group.state.block_len()) * T::BYTES) as u64,
@@ -295,17 +311,20 @@ impl DeviceLimiter {
                     one: tables[0],
                     reach: tables[1],
                     top: tables[2],
-                    count: part.n_elements as u32,
+                    begin: 0,
+                    end: part.n_elements as u32,
                     name: pack(g as u32, first),
                     filter: u32::from(filter.is_some()),
                     keep: u32::from(slopes),
+                    unused: 0,
                 };
                 parts.push(Passes {
                     suspects,
-                    screen: (screen, screening),
-                    means: (of_means, covering(&pass.text)),
-                    slopes: (of_slopes, covering(&pass.text)),
+                    screen,
+                    means: covering(of_means, &pass.text),
+                    slopes: covering(of_slopes, &pass.text),
                     elements,
+                    cut: part.n_cut as u32,
                 });
             }
             // There is room for two parts of each group.
@@ -316,8 +335,8 @@ impl DeviceLimiter {
         let [apply] = compiled(cuda, &text, ["limit_troubled"])?;
         let blocks = resident(cuda, &apply, &text)?.min(names.len());
         let pieces = uploaded(cuda, &pieces)?;
-        let abroad = match link.filter(|_| slopes || filter.is_some()) {
-            Some(link) => Some(Abroad::new(cuda, d, link, &text, slopes.then_some((&means, fields)))?),
+        let abroad = match messages.filter(|_| slopes || filter.is_some()) {
+            Some(m) => Some(Abroad::new(cuda, d, &mut m.link, &text, slopes.then_some((&means, fields)))?),
             None => None,
         };
         let settings = Settings {
@@ -325,7 +344,7 @@ impl DeviceLimiter {
             second: held.indices(&second)?,
             list: list.ptr(),
             listed: counts.ptr(),
-            abroad: abroad.as_ref().map_or(0, |abroad| abroad.ranges.ptr()),
+            abroad: abroad.as_ref().map_or(0, Abroad::ranges),
             tolerance: filter.map_or(0.0, |f| (1.0 - f.tolerance).ln()),
             filter: u32::from(filter.is_some()),
             density: u32::from(filter.is_some_and(|f| f.density)),
@@ -359,11 +378,29 @@ impl DeviceLimiter {
             + self.indices.iter().chain([&self.list, &self.counts]).map(DeviceBuffer::bytes).sum::<usize>()
             + self.factors.bytes()
             + self.pieces.bytes()
-            + self.abroad.as_ref().map_or(0, |a| a.outgoing.bytes() + a.ranges.bytes())
+            + self.abroad.as_ref().map_or(0, Abroad::bytes)
     }
 
-    /// Limits the result `next` of a stage with the input `u` and the outer states `exterior`. `link` is that
-    /// of [`new`](Self::new).
+    /// Sends what other ranks need of the input `u` of a stage, if its work hides the messages.
+    ///
+    /// # Safety
+    /// `u` is the address of a state that stays as it is until [`launch`](Self::launch).
+    pub(crate) unsafe fn begin(
+        &mut self,
+        cuda: &Cuda,
+        messages: &mut Messages,
+        u: u64,
+    ) -> Result<(), GpuError> {
+        let Some(abroad) = self.abroad.as_mut().filter(|_| messages.overlaps()) else { return Ok(()) };
+        if self.slopes || self.parts.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the caller's contract.
+        unsafe { abroad.begin_ranges(cuda, messages, u, self.settings, &self.parameters) }
+    }
+
+    /// Limits the result `next` of a stage with the input `u` and the outer states `exterior`. `messages` are
+    /// those of [`new`](Self::new); [`begin`](Self::begin) has been called for this stage.
     ///
     /// # Safety
     /// `u` and `next` are addresses of different states, `exterior` that of the exterior buffer, valid until
@@ -371,7 +408,7 @@ impl DeviceLimiter {
     pub(crate) unsafe fn launch(
         &mut self,
         cuda: &Cuda,
-        mut link: Option<&mut Link>,
+        mut messages: Option<&mut Messages>,
         u: u64,
         next: u64,
         exterior: u64,
@@ -380,107 +417,62 @@ impl DeviceLimiter {
             return Ok(());
         }
         let Self { parts, parameters, args, .. } = self;
-        let mut pass = |part: &Passes, (function, config): &Kernel, parameters: &[f64]| {
+        let mut pass = |part: &Passes, kernel: &Kernel, share: Share, parameters: &[f64]| {
+            let (begin, end) = part.range(share);
+            if begin == end {
+                return Ok(());
+            }
             args.clear();
-            args.value(Elements { state: next + part.elements.state, ..part.elements });
+            args.value(Elements { state: next + part.elements.state, begin, end, ..part.elements });
             if !parameters.is_empty() {
                 args.slice(parameters);
             }
+            let mut config = kernel.config;
+            if share != Share::All {
+                config.grid[0] = (end - begin).div_ceil(kernel.each as u32);
+            }
             // SAFETY: the arguments are the kernel's, and its tables cover the part; `next` is a state by the
             // contract.
-            unsafe { cuda.launch(function, *config, args) }
+            unsafe { cuda.launch(&kernel.function, config, args) }
         };
-        if self.slopes {
-            parts.iter().try_for_each(|part| pass(part, &part.means, &[]))?;
-            if let (Some(abroad), Some(link)) = (&mut self.abroad, &mut link) {
-                abroad.exchange_means(cuda, link, &self.means)?;
-            }
-            parts.iter().try_for_each(|part| pass(part, &part.slopes, &[]))?;
-        }
+        // On one rank, and where stages wait for messages at once, all elements are one share.
+        let overlaps = self.slopes && messages.as_ref().is_some_and(|m| m.overlaps());
+        let first = if overlaps { Share::Cut } else { Share::All };
         if !self.all {
             self.counts.clear(cuda.stream())?;
-            for part in parts.iter() {
-                if let Some(suspects) = &part.suspects {
-                    pass(part, suspects, parameters)?;
-                }
-            }
-            parts.iter().try_for_each(|part| pass(part, &part.screen, parameters))?;
         }
-        if let (Some(abroad), Some(link), false) = (&self.abroad, &mut link, self.slopes) {
-            args.clear();
-            args.pointer(u).buffer(&abroad.elements).buffer(&abroad.outgoing).value(self.settings);
-            args.slice(parameters);
-            // SAFETY: the arguments are the kernel's, which computes one range for each block.
-            unsafe { cuda.launch(&abroad.pack, abroad.config, args)? };
-            link.run(abroad.set)?;
+        if self.slopes {
+            parts.iter().try_for_each(|part| pass(part, &part.means, first, &[]))?;
+            if let (Some(abroad), Some(messages)) = (&mut self.abroad, &mut messages) {
+                abroad.begin_means(cuda, messages, &self.means)?;
+            }
+            if overlaps {
+                let inner = Share::Inner;
+                parts.iter().try_for_each(|part| pass(part, &part.means, inner, &[]))?;
+                parts.iter().try_for_each(|part| pass(part, &part.slopes, inner, &[]))?;
+                parts.iter().try_for_each(|part| pass(part, part.search(), inner, parameters))?;
+            }
+            if let (Some(abroad), Some(messages)) = (&mut self.abroad, &mut messages) {
+                abroad.finish(cuda, messages)?;
+            }
+            parts.iter().try_for_each(|part| pass(part, &part.slopes, first, &[]))?;
+        }
+        if !self.all {
+            parts.iter().try_for_each(|part| pass(part, part.search(), first, parameters))?;
+            let mut listed = parts.iter().filter(|part| part.suspects.is_some());
+            listed.try_for_each(|part| pass(part, &part.screen, Share::All, parameters))?;
+        }
+        if let (Some(abroad), Some(messages), false) = (&mut self.abroad, &mut messages, self.slopes) {
+            if !messages.overlaps() {
+                // SAFETY: `u` is the state of the caller's contract.
+                unsafe { abroad.begin_ranges(cuda, messages, u, self.settings, parameters)? };
+            }
+            abroad.finish(cuda, messages)?;
         }
         args.clear();
         args.pointer(u).pointer(next).pointer(exterior).value(self.settings).slice(parameters);
         // SAFETY: the arguments are the kernel's; the addresses are the caller's contract.
         unsafe { cuda.launch(&self.apply, self.config, args) }
-    }
-}
-
-impl Abroad {
-    /// Prepares the exchange: of `means`, with that number for each element, or of ranges. `text` is that of
-    /// the elements of the list. Collective.
-    fn new<T: PackScalar>(
-        cuda: &Cuda,
-        d: &Discretization<T>,
-        link: &mut Link,
-        text: &LimiterText,
-        means: Option<(&DeviceBuffer<f64>, usize)>,
-    ) -> Result<Self, OpsError> {
-        let Some(ranks) = d.ranks() else { return Err(OpsError::NotOnRanks { what: "limiters" }) };
-        let borders = &d.connectivity.borders;
-        let firsts = first_slots(d);
-        let n_slots = firsts.last().copied().unwrap_or(0);
-        let width = means.map_or(RANGE, |(_, fields)| fields);
-        let sends = borders.iter().flat_map(|border| &border.sends);
-        let elements: Vec<u32> = sends
-            .map(|send| match means {
-                Some(_) => (firsts[send.group as usize] + send.slot as usize) as u32,
-                None => pack(u32::from(send.group), send.slot as usize),
-            })
-            .collect();
-        let n = elements.len();
-        let outgoing = uploaded(cuda, &vec![0.0_f64; n * width])?;
-        let ranges = uploaded(cuda, &vec![0.0_f64; if means.is_some() { 0 } else { n * width }])?;
-        let mut first = 0;
-        let message = |border: &Border| {
-            let (at, bytes) = (first * width, border.sends.len() * width * size_of::<f64>());
-            first += border.sends.len();
-            let receive = match means {
-                Some((means, _)) => means.ptr_at(n_slots * width + at),
-                None => ranges.ptr_at(at),
-            };
-            let send = outgoing.ptr_at(at);
-            DeviceMessage { rank: border.rank, send, send_bytes: bytes, receive, receive_bytes: bytes }
-        };
-        let set = borders.iter().map(message).collect();
-        // SAFETY: the buffers live as long as the limiter, which alone runs this set.
-        let set = unsafe { link.add(ranks.comm(), set)? };
-        let (name, blocks) = match means {
-            Some(_) => ("gather_means", (n * width).div_ceil(text.threads)),
-            None => ("ranges", n),
-        };
-        let [pack] = compiled(cuda, text, [name])?;
-        let elements = uploaded(cuda, &elements)?;
-        Ok(Self { pack, config: config(text, blocks), elements, outgoing, ranges, set, args: Args::new() })
-    }
-
-    fn exchange_means(
-        &mut self,
-        cuda: &Cuda,
-        link: &mut Link,
-        means: &DeviceBuffer<f64>,
-    ) -> Result<(), GpuError> {
-        self.args.clear();
-        self.args.buffer(means).buffer(&self.elements);
-        self.args.value(self.elements.len() as u32).buffer(&self.outgoing);
-        // SAFETY: the arguments are the kernel's; the slots are those of elements.
-        unsafe { cuda.launch(&self.pack, self.config, &self.args)? };
-        link.run(self.set)
     }
 }
 
@@ -573,8 +565,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
         self.description.limit_by(limiting, law)?;
         self.gathered = false;
         if let Some(limiter) = &self.description.limiter {
-            let link = self.halo.as_mut().map(|halo| &mut halo.link);
-            self.limiter = Some(DeviceLimiter::new(&self.cuda, &self.description, limiter, link)?);
+            let messages = self.halo.as_mut().map(|halo| &mut halo.messages);
+            self.limiter = Some(DeviceLimiter::new(&self.cuda, &self.description, limiter, messages)?);
         }
         Ok(())
     }
@@ -623,7 +615,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             return Ok(Some(counts[0] as usize));
         }
         let of_part = |(part, &n): (&Passes, &u32)| {
-            if part.suspects.is_some() { n as usize } else { part.elements.count as usize }
+            if part.suspects.is_some() { n as usize } else { part.elements.end as usize }
         };
         Ok(Some(limiter.parts.iter().zip(&counts[1..]).map(of_part).sum()))
     }

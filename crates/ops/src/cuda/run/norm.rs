@@ -194,7 +194,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             None => SquareSum::new(&self.cuda, &self.description)?,
         };
         let result = DeviceBuffer::zeros(&self.cuda, "a norm", 1)?;
-        let link = self.halo.as_ref().map(|halo| &halo.link);
+        let link = self.halo.as_ref().map(|halo| &halo.messages.link);
         // SAFETY: the array is borrowed, and the copies below wait for the stream.
         let agreed = unsafe { sum.launch(&self.cuda, link, x.ptr(), &result) };
         let agreed = agreed.map_err(OpsError::from)?;

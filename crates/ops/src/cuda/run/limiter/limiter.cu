@@ -124,9 +124,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK) screen(const Elements a, con
     DG_DYNAMIC_SHARED(double, shared);
     const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH;
     double* base = shared + threadIdx.x / 32 * (EACH * ROOM);
-    const u32 count = a.suspects ? *a.suspected : a.count;
-    for (u32 first = first_of_warp(true); first < count; first += gridDim.x * (WARPS * EACH)) {
-        const u32 left = count - first, n = left < EACH ? left : EACH;
+    const u32 begin = a.suspects ? 0 : a.begin, end = a.suspects ? *a.suspected : a.end;
+    for (u32 first = begin + first_of_warp(true); first < end; first += gridDim.x * (WARPS * EACH)) {
+        const u32 left = end - first, n = left < EACH ? left : EACH;
         // Lanes without an element repeat the work of the first one.
         const u32 own = e < n ? e : 0, slot = a.suspects ? a.suspects[first + own] : first + own;
         if (a.suspects) load_slot(a.state, slot, l, base + e * ROOM);
@@ -136,12 +136,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK) screen(const Elements a, con
     }
 }
 
-// Computes the means of all elements.
+// Computes the means of the elements.
 extern "C" __global__ void __launch_bounds__(BLOCK) means(const Elements a) {
     DG_DYNAMIC_SHARED(double, shared);
-    const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH, first = first_of_warp(true);
-    if (first >= a.count) return;
-    const u32 left = a.count - first, n = left < EACH ? left : EACH, own = e < n ? e : 0;
+    const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH, first = a.begin + first_of_warp(true);
+    if (first >= a.end) return;
+    const u32 left = a.end - first, n = left < EACH ? left : EACH, own = e < n ? e : 0;
     double* base = shared + threadIdx.x / 32 * (EACH * ROOM);
     load_elements(a.state, first, n, base);
     double mean[FIELDS];
@@ -150,14 +150,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK) means(const Elements a) {
         for (int k = 0; k < FIELDS; ++k) a.means[(u64)(first + e) * FIELDS + k] = mean[k];
 }
 
-// Limits the slopes of all elements so that the values at the points lie within the means of the element and
-// its neighbours. Sets the factors of all elements.
+// Limits the slopes of the elements so that the values at the points lie within the means of the element and
+// its neighbours. Sets their factors.
 extern "C" __global__ void __launch_bounds__(BLOCK) slopes(const Elements a) {
     constexpr u32 mode_of[LINEAR] = LINEAR_MODES;
     DG_DYNAMIC_SHARED(double, shared);
-    const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH, first = first_of_warp(false);
-    if (first >= a.count) return;
-    const u32 left = a.count - first, n = left < EACH ? left : EACH, own = e < n ? e : 0, slot = first + own;
+    const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH, first = a.begin + first_of_warp(false);
+    if (first >= a.end) return;
+    const u32 left = a.end - first, n = left < EACH ? left : EACH, own = e < n ? e : 0, slot = first + own;
     double* base = shared + threadIdx.x / 32 * (EACH * ROOM);
     load_elements(a.state, first, n, base);
     const double* c = base + own * ROOM;

@@ -34,14 +34,15 @@ struct Elements {
     const double* one;        // coefficients of the constant 1
     const double* reach;      // see limiter_suspects.cu
     const double* top;        // see limiter_suspects.cu
-    u32 count;                // number of elements
+    u32 begin, end;           // the elements of this launch
     u32 name;                 // of the first slot, in `list`
     u32 filter;               // whether there is a filter
     u32 keep;                 // whether factors of other elements stay
+    u32 unused;
 };
 
-// The number of the first element of this warp. A pass that runs backwards begins where the pass before
-// ended, with states that are still in the cache.
+// The number of the first element of this warp, from 0. A pass that runs backwards begins where the pass
+// before ended, with states that are still in the cache.
 static __device__ __forceinline__ u32 first_of_warp(bool backwards) {
     const u32 block = backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
     return (block * WARPS + threadIdx.x / 32) * EACH;

@@ -32,9 +32,9 @@ constexpr double ROUNDED = 1.0 - 1e-9;
 
 extern "C" __global__ void __launch_bounds__(BLOCK) find_suspects(const Elements a, const Parameters parameters) {
     DG_DYNAMIC_SHARED(double, shared);
-    const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH, first = first_of_warp(true);
-    if (first >= a.count) return;
-    const u32 left = a.count - first, n = left < EACH ? left : EACH;
+    const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH, first = a.begin + first_of_warp(true);
+    if (first >= a.end) return;
+    const u32 left = a.end - first, n = left < EACH ? left : EACH;
     double* base = shared + threadIdx.x / 32 * (EACH * ROOM);
     load_elements(a.state, first, n, base);
     // Lanes without an element repeat the work of the first one.
