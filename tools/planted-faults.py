@@ -278,6 +278,12 @@ FAULTS = {
         "Some(_) => Ok(()),",
         "dgsuite", ["--test", "ranks", "limiters::"],
     ),
+    "limiters leave elements without cut faces as they are": (
+        "crates/ops/src/rhs/limiter/pass.rs",
+        "&[Turn::Inner, Turn::Cut]",
+        "&[Turn::Cut]",
+        "dgsuite-ops", ["--test", "laws", "ranks::limiters"],
+    ),
     "published fluxes of cut faces do not arrive": (
         "crates/ops/src/rhs/published.rs",
         "halo.finish(&mut published.exterior);",

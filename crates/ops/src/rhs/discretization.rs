@@ -432,6 +432,7 @@ impl<T: PackScalar> Discretization<T> {
             "a stage with b ≠ 0 needs its start"
         );
         self.prepare(t, u);
+        self.send_bounds(u);
         let (register, after) = (register.as_mut_ptr(), next.as_mut_ptr());
         let start = start.filter(|_| weights.b != 0.0).map_or(std::ptr::null(), <[T]>::as_ptr);
         let local = |g: &Group<T>| {
@@ -500,6 +501,11 @@ impl<T: PackScalar> Discretization<T> {
         let Some(mut halo) = self.halo.take() else { return };
         halo.start(|foreign, out| self.copy_trace(foreign, u, out));
         self.halo = Some(halo);
+    }
+
+    /// Whether stages wait for messages as soon as they have sent them.
+    pub(crate) fn waits(&self) -> bool {
+        self.ranks.as_ref().is_some_and(|ranks| ranks.waits())
     }
 
     /// Waits for the values at cut faces.
@@ -621,7 +627,9 @@ impl<T: PackScalar> Discretization<T> {
             self.diffuse(u, outputs);
             return;
         }
-        if self.halo.is_some() {
+        if self.waits() {
+            self.receive();
+        } else if self.halo.is_some() {
             self.residual_of(0, u, outputs);
             self.receive();
             self.residual_of(1, u, outputs);

@@ -90,8 +90,8 @@ impl ElementHalo {
         Ok(Self { ranks, borders, exchange, width, failed: false, numbers: vec![0.0; faces * width] })
     }
 
-    /// Exchanges the numbers that `of` computes for the element of a group and slot.
-    pub(crate) fn run(&mut self, of: impl Fn(usize, usize, &mut [f64]) + Sync) {
+    /// Sends the numbers that `of` computes for the element of a group and slot.
+    pub(crate) fn start(&mut self, of: impl Fn(usize, usize, &mut [f64]) + Sync) {
         if self.failed {
             return;
         }
@@ -100,8 +100,17 @@ impl ElementHalo {
             let faces = message.par_chunks_exact_mut(self.width).zip(&border.sends);
             faces.for_each(|(out, send)| of(send.group as usize, send.slot as usize, out));
         }
-        let done = self.exchange.start().and_then(|()| self.exchange.finish());
-        self.failed = self.ranks.kept(done).is_none();
+        let started = self.exchange.start();
+        self.failed = self.ranks.kept(started).is_none();
+    }
+
+    /// Waits for the numbers of the other parts.
+    pub(crate) fn finish(&mut self) {
+        if self.failed {
+            return;
+        }
+        let arrived = self.exchange.finish();
+        self.failed = self.ranks.kept(arrived).is_none();
         if self.failed {
             return;
         }

@@ -148,10 +148,13 @@ impl<T: PackScalar> Discretization<T> {
         }
         self.boundary_fluxes(&mut published);
         self.exchange_fluxes(&mut published);
-        self.second_pass(&mut published, 0, u, outputs);
-        if let Some(halo) = &mut halo {
-            halo.finish(&mut published.exterior);
-            self.second_pass(&mut published, 1, u, outputs);
+        // Blocks that read cut faces wait for the messages, which the work on all others hides.
+        for turn in if self.waits() { [1, 0] } else { [0, 1] } {
+            if turn == 1 {
+                let Some(halo) = &mut halo else { continue };
+                halo.finish(&mut published.exterior);
+            }
+            self.second_pass(&mut published, turn, u, outputs);
         }
         self.halo = halo;
         self.diffusion = Some(diffusion);

@@ -11,9 +11,9 @@ use dgsuite_gpu::{ExactSum, sum_all};
 use dgsuite_mesh::{Cut, Cutter, Mesh, Part, Partition};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The environment variable that, with the value `0`, makes devices wait for the messages of a stage before
-/// they work on it, and with `1` lets them work on inner elements meanwhile. By default they do so unless
-/// NCCL sends the messages: its kernels and those of the stage then compete for multiprocessors.
+/// The environment variable that, with the value `0`, makes ranks wait for the messages of a stage before
+/// they work on it, and with `1` lets them work on inner elements meanwhile. By default they do so, but for
+/// devices whose messages NCCL sends: its kernels and those of the stage compete for multiprocessors.
 pub const OVERLAP_VARIABLE: &str = "DGSUITE_OVERLAP";
 
 /// The part of a mesh on which this rank works, beside the ranks that work on the other parts.
@@ -29,7 +29,7 @@ pub struct Ranks {
     /// What the whole mesh needs of each shape. Cubatures depend on it, so that they are the same on all
     /// ranks.
     pub(crate) needs: Vec<Need>,
-    /// Whether devices work on inner elements while messages are on their way.
+    /// Whether inner elements are worked on while messages are on their way.
     overlap: Option<bool>,
     failure: Mutex<Option<CommError>>,
 }
@@ -149,7 +149,7 @@ impl Ranks {
         Self { comm, mesh: Arc::new(mesh), elements, cuts, needs, overlap, failure: Mutex::new(None) }
     }
 
-    /// Sets whether devices work on inner elements while messages are on their way, instead of
+    /// Sets whether inner elements are worked on while messages are on their way, instead of
     /// [`OVERLAP_VARIABLE`]. Residuals and stages have the same bits.
     #[must_use]
     pub fn overlapping(self, overlap: bool) -> Self {
@@ -159,6 +159,11 @@ impl Ranks {
     /// Whether devices work on inner elements while messages are on their way.
     pub(crate) fn overlaps(&self) -> bool {
         self.overlap.unwrap_or_else(|| DevicePlane::expected(&*self.comm) != DevicePlane::Nccl)
+    }
+
+    /// Whether the host waits for messages as soon as it has sent them.
+    pub(crate) fn waits(&self) -> bool {
+        self.overlap == Some(false)
     }
 
     /// The elements that come first on a device: those at cut faces, if work on others hides messages.

@@ -17,6 +17,16 @@ use dgsuite_physics::Exact;
 use rayon::prelude::*;
 use std::sync::MutexGuard;
 
+/// The blocks of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    All,
+    /// Those that need nothing of other ranks.
+    Inner,
+    /// Those with elements at cut faces.
+    Cut,
+}
+
 /// Numbers of a [`Range`].
 pub(crate) const RANGE: usize = 3;
 
@@ -42,10 +52,12 @@ impl<T: PackScalar> Discretization<T> {
                         what: "slope limiters with the neighbours at vertices",
                     });
                 }
-                Limiting::Slopes(Neighbourhood::Faces) => fields,
-                _ => RANGE,
+                Limiting::Slopes(Neighbourhood::Faces) => Some(fields),
+                Limiting::EntropyFilter(_) => Some(RANGE),
+                Limiting::Positivity => None,
             };
-            limiter.abroad = Some(ElementHalo::new(ranks, &self.connectivity.borders, width)?);
+            let halo = width.map(|width| ElementHalo::new(ranks, &self.connectivity.borders, width));
+            limiter.abroad = halo.transpose()?;
         }
         self.limiter = Some(limiter);
         Ok(())
@@ -112,7 +124,11 @@ impl<T: PackScalar> Discretization<T> {
         let Some(mut limiter) = self.limiter.take() else { return };
         let mut factors = std::mem::take(&mut limiter.factors);
         let mut means = std::mem::take(&mut limiter.means);
-        self.means_for_slopes(&mut limiter, u, &mut means);
+        if matches!(limiter.limiting, Limiting::Slopes(_)) {
+            self.compute_means(&limiter, u, &mut means, Turn::All);
+            self.send_means(&mut limiter, &means);
+            receive(&mut limiter);
+        }
         let mesh = &self.mesh;
         let bounds = |group: &Group<T>, tables: &Tables, slot: usize, _: &mut Work| {
             let x = positions(mesh, group.elements[slot] as usize, &tables.points);
@@ -125,45 +141,91 @@ impl<T: PackScalar> Discretization<T> {
             }
             range
         };
-        self.limit_in(&limiter, &mut factors, &means, u, &bounds);
+        self.limit_in(&limiter, &mut factors, &means, u, Turn::All, &bounds);
         (limiter.factors, limiter.means) = (factors, means);
         self.limiter = Some(limiter);
     }
 
-    /// Limits the result `next` of a stage with input `u`.
+    /// Sends the ranges of the input `u` of a stage to other ranks, unless the stage waits for messages at
+    /// once.
+    pub(crate) fn send_bounds(&mut self, u: &[T]) {
+        if !self.waits() {
+            self.send_ranges(u);
+        }
+    }
+
+    /// Limits the result `next` of a stage with input `u`, for which [`send_bounds`](Self::send_bounds) has
+    /// been called.
     pub(crate) fn limit_stage(&mut self, u: &[T], next: &mut [T]) {
+        let waits = self.waits();
+        if waits {
+            self.send_ranges(u);
+        }
         let Some(mut limiter) = self.limiter.take() else { return };
         let mut factors = std::mem::take(&mut limiter.factors);
         let mut means = std::mem::take(&mut limiter.means);
-        self.means_for_slopes(&mut limiter, next, &mut means);
-        let mut abroad = limiter.abroad.take();
-        if let (Some(abroad), false) = (&mut abroad, matches!(limiter.limiting, Limiting::Slopes(_))) {
-            self.host.install(|| abroad.run(|g, slot, out| self.range_of(&limiter, u, (g, slot), out)));
+        let slopes = matches!(limiter.limiting, Limiting::Slopes(_));
+        // Means are those of the result: only work on inner elements hides their messages.
+        let in_turns = slopes && limiter.abroad.is_some() && !waits;
+        let turns: &[Turn] = if in_turns { &[Turn::Inner, Turn::Cut] } else { &[Turn::All] };
+        if slopes {
+            let first = if in_turns { Turn::Cut } else { Turn::All };
+            self.compute_means(&limiter, next, &mut means, first);
+            self.send_means(&mut limiter, &means);
         }
-        limiter.abroad = abroad;
-        let bounds = |group: &Group<T>, _: &Tables, slot: usize, work: &mut Work| {
-            self.bounds_near(&limiter, u, group, slot, work)
-        };
-        self.limit_in(&limiter, &mut factors, &means, next, &bounds);
+        if in_turns {
+            self.compute_means(&limiter, next, &mut means, Turn::Inner);
+        }
+        for &turn in turns {
+            if turn != Turn::Inner {
+                receive(&mut limiter);
+            }
+            let bounds = |group: &Group<T>, _: &Tables, slot: usize, work: &mut Work| {
+                self.bounds_near(&limiter, u, group, slot, work)
+            };
+            self.limit_in(&limiter, &mut factors, &means, next, turn, &bounds);
+        }
         (limiter.factors, limiter.means) = (factors, means);
         self.limiter = Some(limiter);
     }
 
-    /// Applies all that `limiter` consists of to `next`.
+    /// Applies all that `limiter` consists of to the elements of a turn.
     fn limit_in(
         &self,
         limiter: &Limiter<T>,
         factors: &mut [Vec<f32>],
         means: &[Vec<f64>],
         next: &mut [T],
+        turn: Turn,
         bounds: &(dyn Fn(&Group<T>, &Tables, usize, &mut Work) -> Range + Sync),
     ) {
         if let Limiting::Slopes(near) = limiter.limiting {
-            self.limit_slopes(limiter, near, means, factors, next);
+            self.limit_slopes(limiter, near, means, factors, next, turn);
         } else {
             factors.iter_mut().for_each(|f| f.fill(1.0));
         }
-        self.limit_all(limiter, factors, next, bounds);
+        self.limit_all(limiter, factors, next, turn, bounds);
+    }
+
+    /// Sends the ranges of the state `u` in elements at cut faces, if the limiter needs any.
+    fn send_ranges(&mut self, u: &[T]) {
+        let Some(mut limiter) = self.limiter.take() else { return };
+        if limiter.limiting.filter().is_some()
+            && let Some(mut abroad) = limiter.abroad.take()
+        {
+            self.host.install(|| abroad.start(|g, slot, out| self.range_of(&limiter, u, (g, slot), out)));
+            limiter.abroad = Some(abroad);
+        }
+        self.limiter = Some(limiter);
+    }
+
+    /// Sends the means of elements at cut faces.
+    fn send_means(&self, limiter: &mut Limiter<T>, means: &[Vec<f64>]) {
+        let (fields, Some(abroad)) = (limiter.law.n_fields(), &mut limiter.abroad) else { return };
+        let mean = |g: usize, slot: usize, out: &mut [f64]| {
+            out.copy_from_slice(&means[g][slot * fields..(slot + 1) * fields]);
+        };
+        self.host.install(|| abroad.start(mean));
     }
 
     /// The bounds of an element: the states `u` in it and in its neighbours, and outer states at boundaries.
@@ -229,18 +291,19 @@ impl<T: PackScalar> Discretization<T> {
         out.copy_from_slice(&[range.entropy, range.low, range.high]);
     }
 
-    /// Filter and positivity of all elements of `next`; `factors` become smaller.
+    /// Filter and positivity of the elements of a turn; `factors` become smaller.
     fn limit_all(
         &self,
         limiter: &Limiter<T>,
         factors: &mut [Vec<f32>],
         next: &mut [T],
+        turn: Turn,
         bounds: &(dyn Fn(&Group<T>, &Tables, usize, &mut Work) -> Range + Sync),
     ) {
         let (law, fields): (&dyn Bounds, _) = (limiter.law.as_ref(), limiter.law.n_fields());
         let epsilon = T::EPSILON.to_f64();
         for (g, (group, factors)) in self.groups.iter().zip(factors).enumerate() {
-            self.each_block(group, next, factors, 1, &|state, layout, block, factors| {
+            self.each_block(g, turn, next, factors, 1, &|state, layout, block, factors| {
                 let (i, part) = part_of(group, block);
                 let tables = &limiter.tables[g][i];
                 let of_part = (group, part, tables, &limiter.blocks[g][i]);
@@ -263,26 +326,11 @@ impl<T: PackScalar> Discretization<T> {
         }
     }
 
-    /// The means of all elements, those of other ranks included, for slopes.
-    fn means_for_slopes(&self, limiter: &mut Limiter<T>, state: &mut [T], means: &mut [Vec<f64>]) {
-        if !matches!(limiter.limiting, Limiting::Slopes(_)) {
-            return;
-        }
-        self.compute_means(limiter, state, means);
-        if let Some(abroad) = &mut limiter.abroad {
-            let fields = limiter.law.n_fields();
-            let mean = |g: usize, slot: usize, out: &mut [f64]| {
-                out.copy_from_slice(&means[g][slot * fields..(slot + 1) * fields]);
-            };
-            self.host.install(|| abroad.run(mean));
-        }
-    }
-
-    /// The means of all elements.
-    fn compute_means(&self, limiter: &Limiter<T>, state: &mut [T], means: &mut [Vec<f64>]) {
+    /// The means of the elements of a turn, for slopes.
+    fn compute_means(&self, limiter: &Limiter<T>, state: &mut [T], means: &mut [Vec<f64>], turn: Turn) {
         let fields = limiter.law.n_fields();
         for (g, (group, means)) in self.groups.iter().zip(means).enumerate() {
-            self.each_slot(group, state, means, fields, &|state, layout, (slot, lane), mean| {
+            self.each_slot(g, turn, state, means, fields, &|state, layout, (slot, lane), mean| {
                 let [work, _] = &mut *limiter.work_space();
                 let (own, tables) = tables_of(limiter, group, g, slot);
                 load(state, layout, lane, work);
@@ -292,7 +340,7 @@ impl<T: PackScalar> Discretization<T> {
         }
     }
 
-    /// Limits the slopes of all elements.
+    /// Limits the slopes of the elements of a turn.
     fn limit_slopes(
         &self,
         limiter: &Limiter<T>,
@@ -300,11 +348,12 @@ impl<T: PackScalar> Discretization<T> {
         means: &[Vec<f64>],
         factors: &mut [Vec<f32>],
         next: &mut [T],
+        turn: Turn,
     ) {
         let fields = limiter.law.n_fields();
         for (g, (group, factors)) in self.groups.iter().zip(factors).enumerate() {
             let n = group.shape.n_faces();
-            self.each_slot(group, next, factors, 1, &|state, layout, (slot, lane), factor| {
+            self.each_slot(g, turn, next, factors, 1, &|state, layout, (slot, lane), factor| {
                 let [work, _] = &mut *limiter.work_space();
                 let (own, tables) = tables_of(limiter, group, g, slot);
                 load(state, layout, lane, work);
@@ -341,43 +390,61 @@ impl<T: PackScalar> Discretization<T> {
         }
     }
 
-    /// Calls `run(state of a block, its layout, (slot, lane), output of the slot)` for each slot of a group.
+    /// Calls `run(state of a block, its layout, (slot, lane), output of the slot)` for each slot of group `g`
+    /// in a turn.
     fn each_slot<O: Send>(
         &self,
-        group: &Group<T>,
+        g: usize,
+        turn: Turn,
         state: &mut [T],
         out: &mut [O],
         width: usize,
         run: &(dyn Fn(&mut [T], Layout, (usize, usize), &mut [O]) + Sync),
     ) {
-        self.each_block(group, state, out, width, &|state, layout, block, outs| {
+        self.each_block(g, turn, state, out, width, &|state, layout, block, outs| {
             for (lane, out) in outs.chunks_exact_mut(width).enumerate() {
                 run(state, layout, (block * layout.lanes + lane, lane), out);
             }
         });
     }
 
-    /// Calls `run(state of a block, its layout, block, output of its slots)` for each block of a group.
+    /// Calls `run(state of a block, its layout, block, output of its slots)` for each block of group `g` in a
+    /// turn.
     fn each_block<O: Send>(
         &self,
-        group: &Group<T>,
+        g: usize,
+        turn: Turn,
         state: &mut [T],
         out: &mut [O],
         width: usize,
         run: &(dyn Fn(&mut [T], Layout, usize, &mut [O]) + Sync),
     ) {
+        let group = &self.groups[g];
         let (layout, len, width) = (group.state, group.state.block_len(), width * group.state.lanes);
         let state = &mut state[group.offset..group.offset + layout.len()];
         let work = |(chunk, (states, outs)): (usize, (&mut [T], &mut [O]))| {
             let blocks = states.chunks_exact_mut(len).zip(outs.chunks_exact_mut(width));
-            for (b, (block, outs)) in blocks.enumerate() {
-                run(block, layout, chunk * CHUNK + b, outs);
+            let numbered = (chunk * CHUNK..).zip(blocks);
+            for (b, (block, outs)) in numbered.filter(|(b, _)| self.is_in(turn, g, *b)) {
+                run(block, layout, b, outs);
             }
         };
         self.host.install(|| {
             let outs = out.par_chunks_mut(CHUNK * width);
             state.par_chunks_mut(CHUNK * len).zip(outs).enumerate().for_each(work);
         });
+    }
+
+    /// Whether a block of group `g` belongs to a turn.
+    fn is_in(&self, turn: Turn, g: usize, block: usize) -> bool {
+        turn == Turn::All || self.connectivity.reads_cuts(g, block) == (turn == Turn::Cut)
+    }
+}
+
+/// Waits for the numbers of other ranks' elements.
+fn receive<T: PackScalar>(limiter: &mut Limiter<T>) {
+    if let Some(abroad) = &mut limiter.abroad {
+        abroad.finish();
     }
 }
 
