@@ -254,6 +254,30 @@ fn crates_without_unsafe_forbid_it() {
     }
 }
 
+/// The host plans the dynamic shared memory of a kernel, which compares it with its own layout when it is
+/// compiled. One kernel has a layout that each launch chooses.
+#[test]
+fn kernels_check_how_much_shared_memory_the_host_plans() {
+    let mut checked = 0;
+    for path in files_below(&source_of("ops")).iter().filter(|path| has_extension(path, &["cu", "cuh"])) {
+        let text = read(path);
+        checked += text.matches("DG_PLANNED_SHARED(").count();
+        let mut before = "";
+        for line in text.lines() {
+            let plain = has_word(line, "DG_DYNAMIC_SHARED")
+                || has_word(line, "__shared__") && line.contains("extern");
+            let compared = before.contains("static_assert(") && before.contains("_BYTES");
+            assert!(
+                !plain || compared || path.ends_with("cuda/run/measure.cu"),
+                "{}: shared memory is declared by DG_PLANNED_SHARED",
+                shown(path)
+            );
+            before = line;
+        }
+    }
+    assert!(checked > 25, "{checked} kernels with dynamic shared memory are too few for a meaningful test");
+}
+
 /// A comment above each `unsafe` block or implementation, or in its line, gives the reason why it is sound.
 #[test]
 fn every_unsafe_block_says_why_it_is_sound() {

@@ -28,6 +28,10 @@ typedef double real;
 extern __shared__ __align__(16) unsigned char dg_dynamic_shared[];
 #define DG_DYNAMIC_SHARED(type, name) type* const name = reinterpret_cast<type*>(dg_dynamic_shared)
 #endif
+// As `DG_DYNAMIC_SHARED`, for a kernel that uses `bytes`; the host's macro SHARED_BYTES must be the same.
+#define DG_PLANNED_SHARED(type, name, bytes)                                                \
+    static_assert((bytes) == SHARED_BYTES, "the host plans another size of shared memory"); \
+    DG_DYNAMIC_SHARED(type, name)
 
 // ---- lanes and barriers ------------------------------------------------------------------------
 

@@ -11,13 +11,15 @@
 // computes one row for CHUNK elements, so that an entry of a matrix is loaded once for CHUNK products.
 //
 // Macros defined by the host: NP, NF (face points), DIM, FACES, POINTS, VALUES (rows of λ u, or 0), ENTRIES
-// of the metric, PER_POINT, SKEW (whether tangential derivatives contribute), ELEMENTS, CHUNK, THREADS.
+// of the metric, PER_POINT, SKEW (whether tangential derivatives contribute), ELEMENTS, CHUNK, THREADS,
+// PUBLISH_BYTES and SHARED_BYTES: shared memory of the two kernels.
 #include "device.cuh"
 
 typedef unsigned u32;
 typedef unsigned long long u64;
 
 constexpr int COLUMNS = DIM * POINTS + VALUES + 2 * NF;
+constexpr int ALONG = SKEW ? (DIM - 1) * NF : 0;  // rows of tangential derivatives
 constexpr int FACE_ROWS = PER_POINT ? NF : FACES;
 constexpr int METRIC_ROWS = PER_POINT ? POINTS : 1;
 constexpr u32 GHOST = 1u << 31, NATURAL = 1u << 30;
@@ -72,6 +74,8 @@ DG_DEVICE void load(const Part& a, const real* u, u32 first, u32 n, real* to) {
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     elliptic_publish(const Part a, const real* __restrict__ u, real* __restrict__ published) {
+    constexpr int BYTES = sizeof(real) * ELEMENTS * (NP + 2 * NF + ALONG);
+    static_assert(BYTES == PUBLISH_BYTES, "the host plans another size of shared memory");
     DG_DYNAMIC_SHARED(real, shared);
     real* const values = shared;
     real* const traces = values + NP * ELEMENTS;
@@ -104,7 +108,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     elliptic_test(const Part a, const real* __restrict__ u, const real* __restrict__ published, real* __restrict__ au) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * ELEMENTS * (NP + COLUMNS + ALONG));
     real* const values = shared;
     real* const columns = values + NP * ELEMENTS;
     real* const along = columns + COLUMNS * ELEMENTS;

@@ -43,7 +43,7 @@ DG_DEVICE constexpr u32 way(int d) { return d == 0 ? 1 : d == 1 ? ROW : ROW * LI
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     elliptic_lines(const Arguments a, const real* __restrict__ u, real* __restrict__ au) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * ELEMENTS * (DIM * SPACE + OF_FACES));
     const u32 first = blockIdx.x * ELEMENTS, n = min(a.n_elements - first, (u32)ELEMENTS);
     const u32 local = threadIdx.x / LINES, line = threadIdx.x % LINES;
     const bool busy = local < n;

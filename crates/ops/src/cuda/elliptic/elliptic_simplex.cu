@@ -139,7 +139,7 @@ DG_DEVICE void fluxes(const real (&weights)[EDGES], const real (&h)[DIM], real (
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     elliptic_simplex(const Arguments a, const stored* __restrict__ u, stored* __restrict__ au, const double beta,
                      const stored* __restrict__ inverse_diagonal, const stored* __restrict__ b) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * ENTRIES + sizeof(u32) * (WORDS + CODES));
     u32* const words = reinterpret_cast<u32*>(shared + ENTRIES);
     u32* const code_edges = words + WORDS;
     constexpr int own_edges[SIDES][DIM] = OWN_EDGES;

@@ -27,7 +27,7 @@ struct Chain {
 extern "C" __global__ void __launch_bounds__(THREADS)
     transfer(const Chain a, const real* __restrict__ in, real* __restrict__ out, u64 first_in, u64 first_out, u32 n_elements,
              u32 padding) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * 2 * WIDEST * STRIDE);
     real* from = shared;
     real* to = shared + WIDEST * STRIDE;
     const u32 first = blockIdx.x * ELEMENTS, n = min(n_elements - first, (u32)ELEMENTS);

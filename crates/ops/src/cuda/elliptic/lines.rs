@@ -70,6 +70,7 @@ fn text<T: Scalar>(t: &Grids) -> Option<Text> {
         .define("REACTION", u8::from(t.reaction))
         .define("ELEMENTS", elements)
         .define("THREADS", threads)
+        .define("SHARED_BYTES", shared)
         .define("DERIVATIVE", list(t.derivative.iter().map(|r| numbers_of(r))))
         .define("END_VALUE", numbers_of(&t.end[0]))
         .define("END_SLOPE", numbers_of(&t.end[1]))

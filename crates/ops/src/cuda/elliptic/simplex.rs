@@ -177,7 +177,8 @@ fn text<T: Scalar>(t: &Simplices, products: Products) -> Option<Text> {
         .define("WARPS", warps)
         .define("BLOCKS", blocks)
         .define("ROWS", rows)
-        .define("ENTRIES", entries.len());
+        .define("ENTRIES", entries.len())
+        .define("SHARED_BYTES", shared);
     let source = halves.define(source);
     let source = match products {
         Products::Rounded => source.define("DG_SINGLE", 1),

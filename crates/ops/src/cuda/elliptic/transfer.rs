@@ -50,6 +50,7 @@ impl<T: Scalar> Step<T> {
         let busy = if per_element <= SMALL { cols.min(rows).max(1) } else { widest };
         let blocks = Blocks::new(busy, per_element).ok_or_else(refuse)?;
         let stride = blocks.elements | 1;
+        let shared = 2 * widest * stride * T::BYTES;
         let source = with_headers::<T>("elliptic_transfer.cu", include_str!("elliptic_transfer.cu"))
             .define("STAGES", factors.len())
             .define("WIDEST", widest)
@@ -59,9 +60,9 @@ impl<T: Scalar> Step<T> {
             .define("CHUNK", blocks.chunk)
             .define("STRIDE", stride)
             .define("THREADS", blocks.threads)
+            .define("SHARED_BYTES", shared)
             .define("ADD", u8::from(add));
         let function = cuda.compile(&source)?.function("transfer")?;
-        let shared = 2 * widest * stride * T::BYTES;
         function.set_max_dynamic_shared(shared)?;
         let grid = n_elements.div_ceil(blocks.elements) as u32;
         let config = LaunchConfig::new(grid, blocks.threads as u32).shared(shared as u32).early(true);

@@ -143,6 +143,7 @@ fn text<T: Scalar>(part: &DevicePart) -> Result<(Source, Blocks, [usize; 2]), Op
         let reason = format!("an element of order {} does not fit a device's shared memory", part.order);
         OpsError::Elliptic { reason }
     })?;
+    let shared = numbers.map(|n| n * blocks.elements * T::BYTES);
     let source = with_headers::<T>("elliptic.cu", include_str!("elliptic.cu"))
         .define("NP", part.np)
         .define("NF", part.nf)
@@ -155,8 +156,10 @@ fn text<T: Scalar>(part: &DevicePart) -> Result<(Source, Blocks, [usize; 2]), Op
         .define("SKEW", u8::from(skew))
         .define("ELEMENTS", blocks.elements)
         .define("CHUNK", blocks.chunk)
-        .define("THREADS", blocks.threads);
-    Ok((source, blocks, numbers.map(|n| n * blocks.elements * T::BYTES)))
+        .define("THREADS", blocks.threads)
+        .define("PUBLISH_BYTES", shared[0])
+        .define("SHARED_BYTES", shared[1]);
+    Ok((source, blocks, shared))
 }
 
 impl<T: Scalar> Universal<T> {

@@ -22,7 +22,7 @@ constexpr int FACE = padded(FIELDS * (NF > NP ? NF : NP), FACE_REST);
 constexpr int END_AT = FACE_AT + ELEMENTS * FACE;
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arguments a, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * (END_AT + ELEMENTS * END));
     const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const bool reads_register = STAGE && a.a != 0.0;

@@ -80,7 +80,7 @@ static __device__ __forceinline__ void slopes_at(const real* value, const real* 
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     gradient(const Arguments a, const Published p, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * (END_AT + ELEMENTS * END));
     constexpr int normals[3][2] = SIDE_NORMALS;
     const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;

@@ -29,7 +29,7 @@ constexpr int END_AT = FACE_AT + ELEMENTS * FACE;
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     residual(const Arguments a, const Published p, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * (END_AT + ELEMENTS * END));
     const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const bool reads_register = STAGE && a.a != 0.0;

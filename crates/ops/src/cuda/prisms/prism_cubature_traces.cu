@@ -15,7 +15,7 @@ constexpr int OUT_AT = LAYERS_AT + ELEMENTS * FIELDS * ROWS;
 constexpr int OUT = FIELDS * (NF > NP ? NF : NP);
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) traces(const Arguments a) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * (OUT_AT + ELEMENTS * OUT));
     const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const stored* from = a.u + (u64)(a.first + first) * STATE_BLOCK;

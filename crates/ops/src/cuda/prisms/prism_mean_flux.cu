@@ -16,7 +16,7 @@ constexpr int FACE_FLUX_AT = (LIFTS + 1) / 2 * 2;
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     residual(const Arguments a, const Published p, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * (FACE_FLUX_AT + ELEMENTS * FIELDS * NF));
     const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const bool reads_register = STAGE && a.a != 0.0;

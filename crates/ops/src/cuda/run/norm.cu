@@ -66,7 +66,7 @@ static __device__ __forceinline__ void add_exactly(i64* limbs, u32 stride, doubl
 
 // Adds `n` terms of each sum, [sum][term], to one accumulator for each block, `partial`, [sum][block][word].
 extern "C" __global__ void __launch_bounds__(BLOCK) add_terms(const double* terms, u32 n, i64* partial) {
-    DG_DYNAMIC_SHARED(i64, columns);
+    DG_PLANNED_SHARED(i64, columns, sizeof(i64) * WORDS * ADDERS);
     const u32 t = threadIdx.x;
     terms += (u64)blockIdx.y * n;
     partial += (u64)blockIdx.y * gridDim.x * WORDS;

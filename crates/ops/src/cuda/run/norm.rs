@@ -14,6 +14,8 @@ const ADDERS: usize = 64;
 /// Words that count terms that are not finite.
 const FLAGS: usize = 3;
 const WORDS: usize = ExactSum::WORDS;
+/// Bytes of shared memory of a block that adds terms.
+const SHARED: usize = WORDS * ADDERS * size_of::<i64>();
 
 /// The elements of a part.
 struct Part {
@@ -60,6 +62,7 @@ pub(crate) fn norm_text<T: PackScalar>(fields: usize) -> Source {
         .define("LIMBS", WORDS - FLAGS)
         .define("WORDS", WORDS)
         .define("BLOCK", BLOCK)
+        .define("SHARED_BYTES", SHARED)
 }
 
 impl TermSums {
@@ -74,7 +77,7 @@ impl TermSums {
         const WHAT: &str = "sums over elements";
         let module = cuda.compile(&norm_text::<T>(fields))?;
         let add = module.function("add_terms")?;
-        add.set_max_dynamic_shared(WORDS * ADDERS * size_of::<i64>())?;
+        add.set_max_dynamic_shared(SHARED)?;
         let blocks = n.div_ceil(ADDERS).clamp(1, cuda.info().n_multiprocessors as usize);
         Ok(Self {
             add,
@@ -90,8 +93,7 @@ impl TermSums {
     /// Adds the first `n` terms of each sum.
     pub(crate) fn launch(&self, cuda: &Cuda, n: usize, args: &mut Args) -> Result<(), GpuError> {
         assert!(self.sums * n <= self.terms.len(), "terms of all sums");
-        let shared = (WORDS * ADDERS * size_of::<i64>()) as u32;
-        let mut config = LaunchConfig::new(self.blocks as u32, BLOCK as u32).shared(shared);
+        let mut config = LaunchConfig::new(self.blocks as u32, BLOCK as u32).shared(SHARED as u32);
         config.grid[1] = self.sums as u32;
         args.clear();
         args.buffer(&self.terms).value(n as u32).buffer(&self.partial);

@@ -98,7 +98,7 @@ pub(crate) fn text<T: PackScalar>(of: &Setting<'_, T>, tables: &ElementTables, s
         source = source.define(*name, value);
     }
     let shape = LaunchShape { threads: THREADS, elements: THREADS, shared: 0, work: 0, persistent: false };
-    KernelText { source, shape, wide: false }
+    KernelText::new(source, shape, false)
 }
 
 #[cfg(test)]

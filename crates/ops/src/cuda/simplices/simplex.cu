@@ -166,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     for (u32 i = threadIdx.x; i < WORDS; i += 32 * WARPS)
         reinterpret_cast<u64*>(runs)[i] = __ldg(reinterpret_cast<const u64*>(own.runs) + i);
 #endif
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * SHARED_TABLES + sizeof(stored) * WARPS * WARP_SPACE + sizeof(u32) * (CODES + FACES) * FACE_NODES);
     stored* states = reinterpret_cast<stored*>(shared + SHARED_TABLES);
     u32* shared_rows = reinterpret_cast<u32*>(states + WARPS * WARP_SPACE);
     u32* shared_own = shared_rows + CODES * FACE_NODES;

@@ -206,5 +206,5 @@ fn built<T: PackScalar>(
         .define("SHARED_TABLES", in_shared);
     let (threads, elements, persistent) = (32 * b.warps, GROUP * b.warps, small.is_none());
     let shape = LaunchShape { threads, elements, shared, work: 0, persistent };
-    Some(KernelText { source, shape, wide: true })
+    Some(KernelText::new(source, shape, true))
 }

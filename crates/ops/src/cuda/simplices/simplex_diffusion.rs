@@ -17,6 +17,7 @@ use crate::space::lifting::{face_derivatives, penalty};
 use crate::space::quadratic::places;
 use crate::space::scheme::{Form, MetricRule};
 use dgsuite_basis::{Matrix, ReferenceElement, Representation, Shape};
+use dgsuite_gpu::cuda::Source;
 
 /// Number of elements of a warp.
 const GROUP: usize = 8;
@@ -206,9 +207,8 @@ impl SimplexDiffusion {
             .rev()
             .filter(|&cut| cut >= from && cut <= most)
             .find(|&cut| b.blocks * (bytes(cut - from) + OF_A_BLOCK) <= SHARED)?;
-        let mut text = self.text(of, "simplex_gradient.cu", include_str!("simplex_gradient.cu"), true);
-        text.source = text
-            .source
+        let source = self
+            .text(of, "simplex_gradient.cu", include_str!("simplex_gradient.cu"), true)
             .define("STAGE", 0)
             .define("WORK", work as u8)
             .define("WARPS", b.warps)
@@ -219,10 +219,9 @@ impl SimplexDiffusion {
             .define("AHEAD", u8::from(ahead))
             .define("TABLES_FROM", from)
             .define("TABLES_TO", to);
-        text.shape.threads = 32 * b.warps;
-        text.shape.elements = GROUP * teams;
-        text.shape.shared = bytes(to - from);
-        Some(text)
+        let (threads, elements, shared) = (32 * b.warps, GROUP * teams, bytes(to - from));
+        let shape = LaunchShape { threads, elements, shared, work: 0, persistent: true };
+        Some(KernelText::new(source, shape, true))
     }
 
     /// A text of either pass; `quadratic` allows geometry computed from derivatives of maps.
@@ -232,20 +231,17 @@ impl SimplexDiffusion {
         name: &'static str,
         text: &'static str,
         quadratic: bool,
-    ) -> KernelText {
+    ) -> Source {
         let sizes = Sizes { direct: true, ..of.sizes() };
         let file = File { name, text, headers: &["rows.cuh", "fragments.cuh", "published.cuh"] };
-        let source = of
-            .wide_with_sizes(file, &sizes)
+        of.wide_with_sizes(file, &sizes)
             .define("FACE_NODES", self.tables.face_nodes[0].len())
             .define("FACE_POINTS", of.group.face_offsets[1])
             .define("FACE_INTERP", u8::from(self.tables.face_interp))
             .define("CODES", sizes.faces * ORIENTATIONS)
             .define("REFERENCE_NORMALS", reference_normals(of.group.shape))
             .define("QUADRATIC", u8::from(quadratic && !of.part.map.is_empty()))
-            .define("PLACES_AT", self.places_at);
-        let shape = LaunchShape { threads: 0, elements: 0, shared: 0, work: 0, persistent: true };
-        KernelText { source, shape, wide: true }
+            .define("PLACES_AT", self.places_at)
     }
 }
 
@@ -275,17 +271,15 @@ impl<T: PackScalar> Passes<T> for SimplexDiffusion {
         }
         // The metric terms of tetrahedra do not fit into the registers together with the rates.
         let (name, body) = ("simplex_mean_flux.cu", include_str!("simplex_mean_flux.cu"));
-        let mut text = self.text(of, name, body, sizes.dim == 2);
-        text.source = text
-            .source
+        let source = self
+            .text(of, name, body, sizes.dim == 2)
             .define("STAGE", u8::from(stage))
             .define("WARPS", warps)
             .define("BLOCKS", blocks)
             .define("LIFT_AT", self.lift_at);
-        text.shape.threads = 32 * warps;
-        text.shape.elements = GROUP * warps;
-        text.shape.shared = shared;
-        Some(text)
+        let (threads, elements) = (32 * warps, GROUP * warps);
+        let shape = LaunchShape { threads, elements, shared, work: 0, persistent: true };
+        Some(KernelText::new(source, shape, true))
     }
 
     fn into_entries(self) -> Vec<f64> {

@@ -35,7 +35,8 @@
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     gradient(const Arguments a, const Published p, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, shared);
+    constexpr int SCALARS = TEAMS * BUFFERS * GROUP_STATE + WARPS * ACROSS_SPACE;
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * (SHARED_TABLES + TEAMS * JUMP_SPACE) + sizeof(stored) * SCALARS + sizeof(u32) * (CODES + FACES) * FACE_NODES);
     stored* states = reinterpret_cast<stored*>(shared + SHARED_TABLES + TEAMS * JUMP_SPACE);
     stored* acrosses = states + TEAMS * BUFFERS * GROUP_STATE;
     u32* shared_rows = reinterpret_cast<u32*>(acrosses + WARPS * ACROSS_SPACE);

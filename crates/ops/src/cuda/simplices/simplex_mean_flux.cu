@@ -30,7 +30,7 @@ constexpr int TABLES = LIFTS;
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     residual(const Arguments a, const Published p, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * (TABLES + (STAGED ? WARPS * GROUP_STATE : 0)));
     for (u32 i = 2 * threadIdx.x; i < TABLES; i += 64 * WARPS) dg_cp_async16(shared + i, a.tables + LIFT_AT + i);
     dg_cp_async_commit();
     dg_cp_async_wait<0>();

@@ -87,7 +87,7 @@ constexpr int FLUX_AT = VALUE_AT + ELEMENTS * FIELDS * POINTS;  // [element][dir
 constexpr int FACE_FLUX_AT = FLUX_AT + ELEMENTS * DIM * FIELDS * POINTS;
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arguments a, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * (FACE_FLUX_AT + ELEMENTS * FIELDS * NF));
     const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const bool reads_register = STAGE && a.a != 0.0;

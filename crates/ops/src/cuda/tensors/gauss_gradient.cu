@@ -74,7 +74,7 @@ static __device__ __forceinline__ void add_sums(const Arguments& a, u32 first, u
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     gradient(const Arguments a, const Published p, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * (JUMPS_AT + ELEMENTS * FIELDS * NF));
     const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const u64 begin = (u64)(a.first + first) * STATE_BLOCK;

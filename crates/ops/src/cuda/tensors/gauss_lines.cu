@@ -49,7 +49,7 @@ template <int N> struct Before {
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arguments a, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * (RATE_AT + ELEMENTS * CHANGING * Points::SIZE));
     const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const u32 local = threadIdx.x / LINES, line = threadIdx.x % LINES;

@@ -43,7 +43,7 @@ static __device__ __forceinline__ void lift_faces(const real* shared, u32 e, u32
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     residual(const Arguments a, const Published p, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * (RATE_AT + (TRANSFORM && CURVED ? ELEMENTS * FIELDS * Points::SIZE : 0)));
     const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const u64 begin = (u64)(a.first + first) * STATE_BLOCK;

@@ -14,7 +14,7 @@ constexpr int STATE_AT = 0;                                             // [elem
 constexpr int FACE_AT = STATE_AT + ELEMENTS * FIELDS * Functions::SIZE;  // [element][field][direction][end][point]
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) traces(const Arguments a) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * (FACE_AT + ELEMENTS * FIELDS * 2 * DIM * FACE_SIZE));
     const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     real *state = shared + STATE_AT, *faces = shared + FACE_AT;

@@ -164,7 +164,7 @@ static __device__ __forceinline__ void sum_slab(real* flux, const real* matrix, 
 #endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arguments a, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * (FACE_FLUX_AT + ELEMENTS * FIELDS * (DEAL ? NF : 0)));
     real *matrix = shared, *flux = shared + FLUX_AT;
     const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;

@@ -196,7 +196,8 @@ pub(crate) fn text<T: PackScalar>(
     let nodes = if dim == 3 { n * plane(n, build.slabs) } else { np };
     let rows = if split { 1 } else { dim };
     let faces = if build.deal { sizes.nf } else { 0 };
-    let block = block.room::<T>((n * (n | 1)).next_multiple_of(4), (rows * nodes + faces) * fields);
+    let matrix = (n * (n | 1)).next_multiple_of(if sizes.planar { 2 } else { 4 });
+    let block = block.room::<T>(matrix, (rows * nodes + faces) * fields);
     let block = if build.slabs { block.whole_warps() } else { block };
     let headers = &["rows.cuh"];
     let file = if sizes.planar {

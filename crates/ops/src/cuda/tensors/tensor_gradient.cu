@@ -104,7 +104,7 @@ static __device__ __forceinline__ void add_line(const real* row, const real* at,
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     gradient(const Arguments a, const Published p, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, shared);
+    DG_PLANNED_SHARED(real, shared, sizeof(real) * (FLUX_AT + ELEMENTS * FLUX));
     real *project = shared, *derive = shared + DERIVE_AT, *faces = shared + FACES_AT;
     const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;

@@ -15,8 +15,7 @@ static_assert(LANES == 1, "rows of reactions are laid out element by element");
 extern "C" __global__ void __launch_bounds__(BLOCK)
     reaction_rows(const Arguments a, const Parameters parameters, const stored* coefficients, const stored* given,
                   stored* rows) {
-    DG_DYNAMIC_SHARED(real, shared);
-    real* work = SHARED_WORK ? shared : a.work + (u64)blockIdx.x * WORK;
+    real* work = work_space(a);
     real* u = work + STATE_AT;
     real* points = COLLOCATED ? u : work + POINTS_AT;
     const u32 groups = (a.count + ELEMENTS - 1) / ELEMENTS;

@@ -15,7 +15,7 @@ static_assert(LANES == 1, "rows of sources are laid out element by element");
 extern "C" __global__ void __launch_bounds__(BLOCK)
     source_rows(const double* position, const stored* inverse_jacobian, const double* project, stored* rows, const Clock* clock,
                 double time, double part, u32 first, u32 count, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, values);  // [element][point][field]
+    DG_PLANNED_SHARED(real, values, sizeof(real) * ELEMENTS * NQ * FIELDS);  // [element][point][field]
     const u32 element = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = count - element < ELEMENTS ? count - element : ELEMENTS;
     if (part >= 0) time = clock->t + part * clock->dt;

@@ -58,7 +58,7 @@ fn text<T: PackScalar>(of: &Setting<'_, T>) -> Option<KernelText> {
         .define("ELEMENTS", elements)
         .define("STAGE", 0);
     let shape = LaunchShape { threads: THREADS, elements, shared, work: 0, persistent: false };
-    Some(KernelText { source, shape, wide: true })
+    Some(KernelText::new(source, shape, true))
 }
 
 /// The texts of all parts, by group and part, if the device evaluates the source: if it changes with time and

@@ -15,8 +15,7 @@ static_assert(!PLANAR, "groups that these kernels work on are laid out row by ro
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
     gradient(const Arguments a, const Published p, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, shared);
-    real* work = SHARED_WORK ? shared : a.work + (u64)blockIdx.x * WORK;
+    real* work = work_space(a);
     real* joined = work + JOINED_AT;        // states beside half jumps; at the end, the finished rows
     real* gradients = work + GRADIENTS_AT;  // at volume points, then at face points
     real* fluxes = work + FLUXES_AT;        // F̂_0, …, f̂*

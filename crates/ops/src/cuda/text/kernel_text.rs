@@ -261,6 +261,14 @@ pub(crate) struct KernelText {
     pub(crate) wide: bool,
 }
 
+impl KernelText {
+    /// The text with the size of shared memory as the macro `SHARED_BYTES`, which kernels compare with their
+    /// own layout.
+    pub(crate) fn new(source: Source, shape: LaunchShape, wide: bool) -> Self {
+        Self { source: source.define("SHARED_BYTES", shape.shared), shape, wide }
+    }
+}
+
 /// The launch configuration of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LaunchShape {
@@ -298,7 +306,7 @@ pub(crate) fn universal<T: PackScalar>(
         format!("{}#include \"sparse.cuh\"\n{}#line 1 \"{name}\"\n{body}", law.preamble(), packed.text);
     let source = sizes.define(with_headers::<T>(name, text), &group.face_offsets);
     let source = source.define("INTEGRAL", packed.integral).define("ONE", packed.one).define("STAGE", stage);
-    KernelText { source: plan.define(source), shape: plan.shape(T::BYTES), wide: false }
+    KernelText::new(plan.define(source), plan.shape(T::BYTES), false)
 }
 
 /// Builds the fused residual of a part, alone or with the stage.

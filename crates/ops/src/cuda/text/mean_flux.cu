@@ -14,8 +14,7 @@ static_assert(!PLANAR, "groups that these kernels work on are laid out row by ro
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
     residual(const Arguments a, const Published p, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, shared);
-    real* work = SHARED_WORK ? shared : a.work + (u64)blockIdx.x * WORK;
+    real* work = work_space(a);
     real* fluxes = work + FLUXES_AT;  // [element][face point][field]
     real* rate = work + RATE_AT;      // residual
     real *even = work + EVEN_AT, *odd = work + ODD_AT;  // intermediate results of chains

@@ -11,8 +11,7 @@
 #include "metric_rule.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK) residual(const Arguments a, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, shared);
-    real* work = SHARED_WORK ? shared : a.work + (u64)blockIdx.x * WORK;
+    real* work = work_space(a);
     real* u = work + STATE_AT;        // states
     real* fluxes = work + FLUXES_AT;  // F̂_0, …, f̂*; the rows of each element are contiguous
     real* rate = work + RATE_AT;      // residual

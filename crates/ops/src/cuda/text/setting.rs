@@ -197,7 +197,7 @@ impl<T: PackScalar> Setting<'_, T> {
         let source =
             self.with_sizes(file, &self.sizes()).define("ELEMENTS", elements).define("BLOCKS", blocks);
         let shape = LaunchShape { threads, elements, shared, work: 0, persistent: false };
-        block.fits().then_some(KernelText { source, shape, wide: false })
+        block.fits().then(|| KernelText::new(source, shape, false))
     }
 
     /// Builds a kernel with one thread for each volume point, about `threads` per block; `None` if it does

@@ -11,6 +11,12 @@ struct Factor {
     u32 entry;   // index of its first entry in `tables`
 };
 
+// The work space of the block.
+static __device__ __forceinline__ real* work_space(const Arguments& a) {
+    DG_PLANNED_SHARED(real, shared, SHARED_WORK ? sizeof(real) * WORK : 0);
+    return SHARED_WORK ? shared : a.work + (u64)blockIdx.x * WORK;
+}
+
 // out ← A in, for `n` elements. Barriers are needed before and after.
 static __device__ __forceinline__ void multiply(const Arguments& a, const Factor& A, u32 n, const real* in, real* out) {
     for (u32 item = threadIdx.x; item < n * A.rows; item += BLOCK) {

@@ -33,8 +33,7 @@ static __device__ __forceinline__ StepBound least_of_block(StepBound bound) {
 extern "C" __global__ void __launch_bounds__(BLOCK)
     wave_speed(const Arguments a, const Parameters parameters, const double* unit, const double* spread,
                real* steps, StepBound* partial) {
-    DG_DYNAMIC_SHARED(real, shared);
-    real* work = SHARED_WORK ? shared : a.work + (u64)blockIdx.x * WORK;
+    real* work = work_space(a);
     real* u = work;
     real* points = COLLOCATED ? work : work + POINTS_AT;
     StepBound bound;

@@ -6,8 +6,7 @@
 // work space EVEN_AT, ODD_AT, OUT_AT and its size WORK; it is in shared memory if SHARED_WORK.
 
 extern "C" __global__ void __launch_bounds__(BLOCK) traces(const Arguments a) {
-    DG_DYNAMIC_SHARED(real, shared);
-    real* work = SHARED_WORK ? shared : a.work + (u64)blockIdx.x * WORK;
+    real* work = work_space(a);
     const u32 groups = (a.count + ELEMENTS - 1) / ELEMENTS;
     for (u32 group = blockIdx.x; group < groups; group += gridDim.x) {
         const u32 slot = a.first + group * ELEMENTS;

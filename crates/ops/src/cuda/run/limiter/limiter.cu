@@ -121,7 +121,7 @@ static __device__ __forceinline__ void screen_elements(const Elements& a, const 
 // degree have too large a share of ρp; without one, those where density or pressure are below their floors.
 // Their numbers are appended to the list; the factors of all others are 1.
 extern "C" __global__ void __launch_bounds__(BLOCK) screen(const Elements a, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(double, shared);
+    DG_PLANNED_SHARED(double, shared, sizeof(double) * WARPS * EACH * ROOM);
     const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH;
     double* base = shared + threadIdx.x / 32 * (EACH * ROOM);
     const u32 begin = a.suspects ? 0 : a.begin, end = a.suspects ? *a.suspected : a.end;
@@ -138,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) screen(const Elements a, con
 
 // Computes the means of the elements.
 extern "C" __global__ void __launch_bounds__(BLOCK) means(const Elements a) {
-    DG_DYNAMIC_SHARED(double, shared);
+    DG_PLANNED_SHARED(double, shared, sizeof(double) * WARPS * EACH * ROOM);
     const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH, first = a.begin + first_of_warp(true);
     if (first >= a.end) return;
     const u32 left = a.end - first, n = left < EACH ? left : EACH, own = e < n ? e : 0;
@@ -154,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) means(const Elements a) {
 // its neighbours. Sets their factors.
 extern "C" __global__ void __launch_bounds__(BLOCK) slopes(const Elements a) {
     constexpr u32 mode_of[LINEAR] = LINEAR_MODES;
-    DG_DYNAMIC_SHARED(double, shared);
+    DG_PLANNED_SHARED(double, shared, sizeof(double) * WARPS * EACH * ROOM);
     const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH, first = a.begin + first_of_warp(false);
     if (first >= a.end) return;
     const u32 left = a.end - first, n = left < EACH ? left : EACH, own = e < n ? e : 0, slot = first + own;

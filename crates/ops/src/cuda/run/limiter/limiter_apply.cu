@@ -287,7 +287,7 @@ static __device__ __forceinline__ void limit_element(const Parameters& parameter
 extern "C" __global__ void __launch_bounds__(BLOCK)
     limit_troubled(const STATE_REAL* u, STATE_REAL* next, const STATE_REAL* exterior, const Settings s,
                    const Parameters parameters) {
-    DG_DYNAMIC_SHARED(double, shared);
+    DG_PLANNED_SHARED(double, shared, sizeof(double) * 2 * MOST);
     const u32 n = *s.listed;
     for (u32 i = blockIdx.x; i < n; i += gridDim.x)
         limit_element(parameters, s, s.list[i], u, next, exterior, shared, shared + MOST);
@@ -297,7 +297,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 // for each.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     ranges(const STATE_REAL* u, const u32* names, double* out, const Settings s, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(double, shared);
+    DG_PLANNED_SHARED(double, shared, sizeof(double) * 2 * MOST);
     const u32 name = names[blockIdx.x], slot = name & SLOT;
     Range r = empty_range();
     add_element(parameters, piece_of(s, name >> SLOT_BITS, slot), u, slot, shared, r);

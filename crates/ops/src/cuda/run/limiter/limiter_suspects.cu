@@ -31,7 +31,7 @@
 constexpr double ROUNDED = 1.0 - 1e-9;
 
 extern "C" __global__ void __launch_bounds__(BLOCK) find_suspects(const Elements a, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(double, shared);
+    DG_PLANNED_SHARED(double, shared, sizeof(double) * WARPS * EACH * ROOM);
     const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH, first = a.begin + first_of_warp(true);
     if (first >= a.end) return;
     const u32 left = a.end - first, n = left < EACH ? left : EACH;

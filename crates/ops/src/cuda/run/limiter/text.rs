@@ -94,11 +94,12 @@ impl Preamble {
     }
 }
 
-/// The text, if a block of its kernel fits shared memory.
-pub(crate) fn fitting(text: LimiterText) -> Result<LimiterText, OpsError> {
+/// The finished text, if a block of its kernel fits shared memory.
+pub(crate) fn fitting(mut text: LimiterText) -> Result<LimiterText, OpsError> {
     if text.threads == 0 || text.shared + OF_A_BLOCK > SHARED {
         return Err(OpsError::NotOnDevices { what: "limiters of so high an order" });
     }
+    text.source = text.source.define("SHARED_BYTES", text.shared);
     Ok(text)
 }
 
