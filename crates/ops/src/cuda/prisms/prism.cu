@@ -45,12 +45,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         const u32 face = face_of(p.q), point = p.q - face_first(face);
         const Across r = across(a, a.first + first + p.element, face);
         const bool outside = r.rows == nullptr;
-        load_node(r.values + (outside ? point * FIELDS : __ldg(r.rows + point)), outside ? 1 : NP, p.up);
+        load_node(r.values + (outside ? point * FIELDS : __ldg(r.rows + point)), p.up, outside ? 1 : NP);
     };
     const auto solve = [&](const Point& p) {
         const u32 own = __ldg(a.own + p.q);  // the node
         real um[FIELDS], f[FIELDS];
-        load_node(a.u + (u64)(a.first + first + p.element) * STATE_BLOCK + own, NP, um);
+        load_node(a.u + (u64)(a.first + first + p.element) * STATE_BLOCK + own, um);
         const u32 face = face_of(p.q);
         if (NORMALS) {
             real g[DIM * DIM], normal[DIM];
@@ -68,13 +68,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     };
 
     real u[FIELDS], before[FIELDS], rate[FIELDS];
-    load_node(a.u + at, NP, u);
+    load_node(a.u + at, u);
     Point asked;
     if (threadIdx.x < n * NF) ask(threadIdx.x, asked);
-    if (reads_register) {
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) before[k] = a.reg[at + k * NP];
-    }
+    if (reads_register) load_register(a.reg + at, before);
     for (u32 i = threadIdx.x; i < ENTRIES; i += THREADS) shared[i] = __ldg(a.tables + i);
 
     // 1. Contravariant fluxes.
@@ -132,17 +129,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         for (int k = 0; k < FIELDS; ++k) rate[k] -= p * faces[k * NF + end * TRIANGLE + t];
     }
 #ifdef SOURCE
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) rate[k] += __ldg(a.source + at + k * NP);
+    add_node(a.source + at, rate);
 #endif
-    if (CURVED) {
-        const real scale = __ldg(a.inverse_jacobian + (u64)element * NP + node);
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) rate[k] *= scale;
-    }
+    apply_inverse_jacobian(a, (u64)element * NP + node, rate);
 
     // 4. The stage; see `finish`.
-    const StageFactors s = stage_factors(a, slot);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, reads_register, before[k], u[k], rate[k]);
+    finish_node(a, stage_factors(a, slot), reads_register, before, at, u, rate);
 }

@@ -54,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     real asked[FIELDS];
     {
         real u[FIELDS];
-        if (is_function) load_function(a.u + at, u);
+        if (is_function) load_node(a.u + at, u);
         if (threadIdx.x < n * NF) ask(threadIdx.x, asked);
         for (u32 i = threadIdx.x; i < TRACES_AT; i += THREADS) shared[i] = __ldg(a.tables + i);
         if (CURVED)
@@ -125,16 +125,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     // The source of curved elements, whose rule takes the layers, where the numerical fluxes were.
     real more[FIELDS];
     clear(more);
-    if (is_function) load_function(a.source + at, more);
+    if (is_function) load_node(a.source + at, more);
     if (CURVED && is_function) put<NP>(face + point, more);
 #endif
     // Loads for the stage are issued before the last sums.
     real u[FIELDS], before[FIELDS], rate[FIELDS];
-    if (STAGE && is_function) load_function(a.u + at, u);
-    if (reads_register && is_function) {
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) before[k] = a.reg[at + k * NP];
-    }
+    if (STAGE && is_function) load_node(a.u + at, u);
+    if (reads_register && is_function) load_register(a.reg + at, before);
     dg_block_sync();
 
     // 4. Sums along the line: coefficients or, if curved, coefficients in the layers.
@@ -171,7 +168,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
 
     // 5. The stage; see `finish`.
     if (!is_function || local >= n) return;
-    const StageFactors s = stage_factors(a, slot);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, reads_register, before[k], u[k], rate[k]);
+    finish_node(a, stage_factors(a, slot), reads_register, before, at, u, rate);
 }

@@ -67,12 +67,6 @@ constexpr int END = 2 * FIELDS * TRIANGLE;
 
 static __device__ const unsigned short face_place[NF] = FACE_PLACE;
 
-// Loads the unknowns of a function in the state.
-static __device__ __forceinline__ void load_function(const stored* p, real (&x)[FIELDS]) {
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * NP);
-}
-
 template <int FIELD>
 static __device__ __forceinline__ void put(real* to, const real (&x)[FIELDS]) {
 #pragma unroll

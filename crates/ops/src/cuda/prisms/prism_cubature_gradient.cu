@@ -260,7 +260,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     // The source is loaded into the memory of the states.
     if (p.source && is_function) {
         real source[FIELDS];
-        load_function(p.source + at, source);
+        load_node(p.source + at, source);
         put<NP>(face + point, source);
     }
     dg_block_sync();

@@ -49,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     if (has_item) {
         const stored* kept = p.kept + (u64)(a.first + first + item_element) * STATE_BLOCK + item_layer * TRIANGLE;
 #pragma unroll
-        for (u32 r = 0; r < GROUP; ++r) load_function(kept + row_of(group, r), sum[r]);
+        for (u32 r = 0; r < GROUP; ++r) load_node(kept + row_of(group, r), sum[r]);
     }
     for (u32 i = threadIdx.x; i < FROM_INTERP; i += THREADS)
         shared[i] = __ldg(a.tables + (i < LINES ? i : i - LINES + SIDE_LIFT_AT));
@@ -79,11 +79,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     lift_ends<FACE>(n, shared + FROM_LIFTS + SIDE_POINTS * TRIANGLE, shared + FACE_AT, shared + END_AT);
     real u[FIELDS], before[FIELDS], rate[FIELDS];
-    if (STAGE && is_function) load_function(a.u + at, u);
-    if (reads_register && is_function) {
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) before[k] = a.reg[at + k * NP];
-    }
+    if (STAGE && is_function) load_node(a.u + at, u);
+    if (reads_register && is_function) load_register(a.reg + at, before);
     dg_block_sync();
 
     // 3. Coefficients or, if curved, rows in the layers.
@@ -110,7 +107,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 
     // 4. The stage; see `finish`.
     if (!is_function || local >= n) return;
-    const StageFactors s = stage_factors(a, slot);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, reads_register, before[k], u[k], rate[k]);
+    finish_node(a, stage_factors(a, slot), reads_register, before, at, u, rate);
 }

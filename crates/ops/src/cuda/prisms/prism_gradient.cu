@@ -62,7 +62,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         point.own = __ldg(a.own + point.q);
         const u32 number = point.q - face_first(point.face);
         const Across r = across(a, a.first + first + point.element, point.face);
-        load_node(r.values + (r.rows ? __ldg(r.rows + number) : number * FIELDS), r.rows ? NP : 1, point.up);
+        load_node(r.values + (r.rows ? __ldg(r.rows + number) : number * FIELDS), point.up, r.rows ? NP : 1);
         point.boundary = boundary_begin(a, p, r);
     };
     // Unit normal and scale at a face point; from the metric of the node if curved.
@@ -73,7 +73,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     };
     const auto solve = [&](const Point& point) {
         real um[FIELDS], jump[FIELDS], f[FIELDS], normal[DIM];
-        load_node(a.u + (u64)(a.first + first + point.element) * STATE_BLOCK + point.own, NP, um);
+        load_node(a.u + (u64)(a.first + first + point.element) * STATE_BLOCK + point.own, um);
         face_direction(point.element, point.face, point.own, normal);
         half_jump(p, point.boundary, point.q - face_first(point.face), um, point.up, jump);
         numerical_flux(parameters, um, point.up, normal, f);
@@ -87,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     Point asked;
     if (threadIdx.x < n * NF) ask(threadIdx.x, asked);
     real u[FIELDS];
-    load_node(a.u + at, NP, u);
+    load_node(a.u + at, u);
     for (u32 i = threadIdx.x; i < ALL_ENTRIES; i += THREADS) shared[i] = __ldg(a.tables + i);
     real* state = shared + STATE_AT + local * FIELDS * NP + node;
 #pragma unroll

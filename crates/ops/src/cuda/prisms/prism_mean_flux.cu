@@ -26,12 +26,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const u32 element = first + (exists ? local : n - 1), slot = a.first + element;
     const u64 at = (u64)slot * STATE_BLOCK + node;
     real rate[FIELDS], u[FIELDS], before[FIELDS];
-    load_node(p.kept + at, NP, rate);
-    if (STAGE) load_node(a.u + at, NP, u);
-    if (reads_register) {
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) before[k] = a.reg[at + k * NP];
-    }
+    load_node(p.kept + at, rate);
+    if (STAGE) load_node(a.u + at, u);
+    if (reads_register) load_register(a.reg + at, before);
     const u32 z = node / TRIANGLE, t = node % TRIANGLE;
     const u32 end = z == 0 ? 0 : 1;
     const real end_lift = __ldg(a.tables + ENDS_AT + end);
@@ -63,14 +60,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) rate[k] -= end_lift * fluxes[k * NF + end * TRIANGLE + t];
     }
-    if (CURVED) {
-        const real inverse = __ldg(a.inverse_jacobian + (u64)element * NP + node);
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) rate[k] *= inverse;
-    }
+    apply_inverse_jacobian(a, (u64)element * NP + node, rate);
 
     // 3. The stage; see `finish`.
-    const StageFactors s = stage_factors(a, slot);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, reads_register, before[k], u[k], rate[k]);
+    finish_node(a, stage_factors(a, slot), reads_register, before, at, u, rate);
 }

@@ -8,18 +8,14 @@
 // `tables` begins with the layer's matrices [direction][column][row], the lifts of the sides
 // [side][number][row], the line's matrix [row][column], and the lifts of the lower and upper face.
 
+#include "rows.cuh"
+
 static __device__ const unsigned short face_place[NF] = FACE_PLACE;
 constexpr int LAYER = TRIANGLE * TRIANGLE;
 constexpr int SIDES_AT = 2 * LAYER;
 constexpr int LINE_AT = SIDES_AT + 3 * NODES * TRIANGLE;
 constexpr int ENDS_AT = LINE_AT + NODES * NODES;
 constexpr int ENTRIES = ENDS_AT + 2;
-
-// Loads the unknowns whose first is at `p`.
-static __device__ __forceinline__ void load_node(const stored* p, u32 stride, real (&x)[FIELDS]) {
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * stride);
-}
 
 // Sums, at node `t` of layer `z`, the lifts from the points of a side of an element: `lifts` holds the lifts
 // of all sides, `values` is [field][place].

@@ -61,13 +61,6 @@ static __device__ __forceinline__ void load_matrices(const Arguments& a, real* t
         to[PROJECT_AT + i / NODES * LINE + i % NODES] = __ldg(a.tables + i);
 }
 
-// Loads the unknowns of a node in the state.
-static __device__ __forceinline__ void load_node(const real* p, real (&x)[FIELDS]) {
-    if (!PLANAR) return load_row_constant(p, x);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * NP);
-}
-
 // x += Σ_m row[m] times node m of a line; `line` is its first node in shared memory, [field][node], with the
 // stride `FIELD` between fields.
 template <int FIELD>
@@ -139,12 +132,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         solve(item, asked);
     }
     // Loads for the stage are issued before the sums.
-    if (reads_register) {
-        if (!PLANAR) load_row(a.reg + at, before);
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k)
-            if (PLANAR) before[k] = a.reg[at + k * NP];
-    }
+    if (reads_register) load_register(a.reg + at, before);
     dg_block_sync();
 
     // 3. Sums along the lines, and lifts from their ends.
@@ -163,21 +151,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         }
     }
 #ifdef SOURCE
-    real more[FIELDS];
-    load_node(a.source + at, more);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) rate[k] += more[k];
+    add_node(a.source + at, rate);
 #endif
-    if (CURVED) {
-        const real scale = __ldg(a.inverse_jacobian + (u64)element * NQ + node);
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) rate[k] *= scale;
-    }
+    apply_inverse_jacobian(a, (u64)element * NQ + node, rate);
 
     // 4. The stage; see `finish`.
     if (!exists) return;
-    const StageFactors s = stage_factors(a, slot);
-    if (!PLANAR) return finish_row_with(a, s, reads_register, before, at, u, rate);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, reads_register, before[k], u[k], rate[k]);
+    finish_node(a, stage_factors(a, slot), reads_register, before, at, u, rate);
 }

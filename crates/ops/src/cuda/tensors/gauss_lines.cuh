@@ -144,13 +144,6 @@ static __device__ __forceinline__ void convert(const real (&matrix)[ROWS][COLUMN
     }
 }
 
-// Loads the unknowns of a function in the state.
-static __device__ __forceinline__ void load_node(const stored* p, real (&x)[FIELDS]) {
-    if (!PLANAR) return load_row_constant(p, x);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * NP);
-}
-
 // Loads the unknowns of `n` elements, `from` on, as values at the points. Ends with a barrier.
 static __device__ __forceinline__ void load_values(const stored* from, u32 n, real* shared) {
     constexpr int LAST = DIM - 1;

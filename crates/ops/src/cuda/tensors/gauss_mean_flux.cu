@@ -89,10 +89,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             const u32 e = item / TARGETS, node = item % TARGETS;
             real rate[FIELDS];
             lift_faces(shared, e, node, rate);
-            const real inverse = __ldg(a.inverse_jacobian + (u64)(first + e) * NQ + node);
+            apply_inverse_jacobian(a, (u64)(first + e) * NQ + node, rate);
             real* y = shared + RATE_AT + e * FIELDS * Points::SIZE + Points::place(node);
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k) y[k * Points::SIZE] = inverse * rate[k];
+            for (int k = 0; k < FIELDS; ++k) y[k * Points::SIZE] = rate[k];
         }
         dg_block_sync();
         along<0>(back_matrix, shared + RATE_AT, n * FIELDS);
@@ -119,20 +119,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             for (int k = 0; k < FIELDS; ++k) rate[k] = y[k * Points::SIZE];
         } else {
             lift_faces(shared, e, function, rate);
-            if (CURVED) {
-                const real inverse = __ldg(a.inverse_jacobian + (u64)(first + e) * NQ + function);
-#pragma unroll
-                for (int k = 0; k < FIELDS; ++k) rate[k] *= inverse;
-            }
+            apply_inverse_jacobian(a, (u64)(first + e) * NQ + function, rate);
         }
-        const StageFactors s = kept_factors(a, a.first + first + e);
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) rate[k] += STAGE ? (real)0 : kept[round][k];
-        if (PLANAR) {
-#pragma unroll
-            for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, STAGE, kept[round][k], u[round][k], rate[k]);
-        } else {
-            finish_row_with(a, s, STAGE, kept[round], at, u[round], rate);
-        }
+        finish_kept(a, a.first + first + e, at, kept[round], u[round], rate);
     }
 }

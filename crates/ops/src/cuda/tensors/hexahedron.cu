@@ -64,16 +64,11 @@ static __device__ __forceinline__ u32 across_line(u32 node, int d) {
     return d == 0 ? node / NODES : d == 1 ? node / (NODES * NODES) * NODES + node % NODES : node % (NODES * NODES);
 }
 
-static __device__ __forceinline__ void load_state(const real* p, u32 stride, real (&x)[FIELDS]) {
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * stride);
-}
-
 // Loads the state across point `point` of a face.
 static __device__ __forceinline__ void load_across(const Arguments& a, u32 slot, u32 face, u32 point, real (&x)[FIELDS]) {
     const Across r = across(a, slot, face);
     const bool outside = r.rows == nullptr;
-    load_state(r.values + (outside ? point * FIELDS : __ldg(r.rows + point)), outside ? 1 : NP, x);
+    load_node(r.values + (outside ? point * FIELDS : __ldg(r.rows + point)), x, outside ? 1 : NP);
 }
 
 // Unit normal at point `q` of the element's faces, which is a node, at `end` of direction d; returns the
@@ -192,7 +187,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     };
     const auto solve_item = [&](const Point& p) {
         real um[FIELDS], f[FIELDS], normal[DIM];
-        load_state(a.u + (u64)(a.first + first + p.element) * STATE_BLOCK + p.node, NP, um);
+        load_node(a.u + (u64)(a.first + first + p.element) * STATE_BLOCK + p.node, um);
         const u32 face = p.q / FACE_POINTS;
         u32 direction = 0, end = 0, number = 0;
 #pragma unroll
@@ -212,7 +207,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     };
 
     real u[FIELDS], before[FIELDS], rate[FIELDS];
-    load_state(a.u + at, NP, u);
+    load_node(a.u + at, u);
     End ends[DIM];
     Point asked;
     if (DEAL) {
@@ -222,9 +217,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         for (int d = 0; d < ASK; ++d) ask(d, ends[d]);
     }
     const auto ask_register = [&]() {
-        if (!reads_register) return;
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) before[k] = a.reg[at + k * NP];
+        if (reads_register) load_register(a.reg + at, before);
     };
     if (AHEAD == 1) ask_register();
     for (u32 i = threadIdx.x; i < NODES * NODES; i += THREADS)
@@ -316,18 +309,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         }
     }
 #ifdef SOURCE
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) rate[k] += __ldg(a.source + at + k * NP);
+    add_node(a.source + at, rate);
 #endif
-    if (CURVED) {
-        const real scale = __ldg(a.inverse_jacobian + (u64)element * NP + node);
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) rate[k] *= scale;
-    }
+    apply_inverse_jacobian(a, (u64)element * NP + node, rate);
 
     // 4. The stage; see `finish`.
     if (AHEAD == 0) ask_register();
-    const StageFactors s = stage_factors(a, slot);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, reads_register, before[k], u[k], rate[k]);
+    finish_node(a, stage_factors(a, slot), reads_register, before, at, u, rate);
 }

@@ -225,16 +225,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
                   NF, -__ldg(a.tables + NODES * NODES + e), rate);
     }
 #ifdef SOURCE
-    real more[FIELDS];
-    load_row_constant(a.source + at, more);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) rate[k] += more[k];
+    add_node(a.source + at, rate);
 #endif
-    if (CURVED) {
-        const real scale = __ldg(a.inverse_jacobian + (u64)element * NP + node);
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) rate[k] *= scale;
-    }
+    apply_inverse_jacobian(a, (u64)element * NP + node, rate);
 
     // 4. The stage.
     if (!exists) return;

@@ -65,13 +65,6 @@ static __device__ __forceinline__ u32 place(u32 node) {
     return (k * NODES + (j + k) % NODES) * NODES + (i + j) % NODES;
 }
 
-// Loads the unknowns whose first is at `p`, in a state or in a row of the exterior buffer.
-static __device__ __forceinline__ void load_node(const real* p, bool in_state, real (&x)[FIELDS]) {
-    if (!PLANAR) return load_row_constant(p, x);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * (in_state ? NP : 1));
-}
-
 // Position of a node among those of its element.
 static __device__ __forceinline__ u32 moved(u32 node) {
     return DIM == 3 && MOVED ? node + node / (NODES * NODES) : node;
@@ -119,14 +112,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         point.own = __ldg(a.own + point.q);
         const u32 number = point.q % FACE_POINTS;
         const Across r = across(a, a.first + first + point.element, point.q / FACE_POINTS);
-        load_node(r.values + (r.rows ? __ldg(r.rows + number) : number * FIELDS), r.rows != nullptr, point.up);
+        load_node(r.values + (r.rows ? __ldg(r.rows + number) : number * FIELDS), point.up, r.rows ? FIELD_STRIDE : 1);
         point.boundary = boundary_begin(a, p, r);
     };
 
     // 1. States at nodes and across face points; half jumps and numerical fluxes.
     const auto solve = [&](const Point& point) {
         real um[FIELDS], jump[FIELDS], f[FIELDS], normal[DIM];
-        load_node(a.u + (u64)(a.first + first + point.element) * STATE_BLOCK + point.own, true, um);
+        load_node(a.u + (u64)(a.first + first + point.element) * STATE_BLOCK + point.own, um);
         normal_at(a, first + point.element, point.q / FACE_POINTS, point.q, normal);
         half_jump(p, point.boundary, point.q % FACE_POINTS, um, point.up, jump);
         numerical_flux(parameters, um, point.up, normal, f);
@@ -140,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     Point asked;
     if (threadIdx.x < n * NF) ask(threadIdx.x, asked);
     real u[FIELDS];
-    load_node(a.u + at, true, u);
+    load_node(a.u + at, u);
     for (u32 i = threadIdx.x; i < NODES * NODES; i += THREADS) {
         project[i / NODES * LINE + i % NODES] = __ldg(a.tables + i);
         derive[i / NODES * LINE + i % NODES] = __ldg(a.tables + NODES * NODES + 2 + i);
@@ -262,7 +255,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     dg_block_sync();
     const Keep keep = keep_factors(a, slot);
     real before[FIELDS];
-    if (keep.reads_register) load_node(a.reg + at, true, before);
+    if (keep.reads_register) load_node(a.reg + at, before);
 #pragma unroll
     for (int d = 0; d < DIM; ++d) {
         const u32 i = node / power(d) % NODES;
@@ -274,12 +267,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 
     // 5. Stores the rows for the second pass.
     if (!exists) return;
-    if (p.source) {
-        real more[FIELDS];
-        load_node(p.source + at, true, more);
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) rate[k] += more[k];
-    }
+    if (p.source) add_node(p.source + at, rate);
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) {
         rate[k] *= CURVED ? keep.dt * scale : keep.dt;

@@ -10,12 +10,6 @@
 
 constexpr int THREADS = ELEMENTS * NP;
 
-static __device__ __forceinline__ void load_node(const real* p, real (&x)[FIELDS]) {
-    if (!PLANAR) return load_row_constant(p, x);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * NP);
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     residual(const Arguments a, const Published p, const Parameters parameters) {
     const u32 element = blockIdx.x * ELEMENTS + threadIdx.x / NP, node = threadIdx.x % NP;  // numbered in the part
@@ -38,15 +32,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) rate[k] -= f[k];
     }
-    if (CURVED) {
-        const real inverse = __ldg(a.inverse_jacobian + (u64)element * NP + node);
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) rate[k] *= inverse;
-    }
-    const StageFactors s = kept_factors(a, slot);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) rate[k] += STAGE ? 0 : kept[k];
-    if (!PLANAR) return finish_row_with(a, s, STAGE, kept, at, u, rate);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, STAGE, kept[k], u[k], rate[k]);
+    apply_inverse_jacobian(a, (u64)element * NP + node, rate);
+    finish_kept(a, slot, at, kept, u, rate);
 }

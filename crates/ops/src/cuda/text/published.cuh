@@ -145,3 +145,13 @@ static __device__ __forceinline__ void common_flux(const Published& p, const Acr
         f[k] = scale * (mine[k] - theirs[k]);
     }
 }
+
+// Finishes the stage at a node, where the first pass has stored `kept`; `r` is the residual of the common
+// fluxes.
+static __device__ __forceinline__ void finish_kept(const Arguments& a, u32 slot, u64 at, const real (&kept)[FIELDS],
+                                                   const real (&u)[FIELDS], real (&r)[FIELDS]) {
+    const StageFactors s = kept_factors(a, slot);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) r[k] += STAGE ? (real)0 : kept[k];
+    finish_node(a, s, STAGE, kept, at, u, r);
+}

@@ -1,4 +1,4 @@
-// Loads and stores of rows with contiguous unknowns (LANES = 1) in packs, and the stage on such rows.
+// Rows of the state (LANES = 1): loads and stores, in packs if unknowns are contiguous, and the stage.
 #pragma once
 
 // Numbers that are moved together: two, or four in single precision.
@@ -122,4 +122,44 @@ static __device__ __forceinline__ void finish_row(const Arguments& a, const Stag
     real before[FIELDS];
     if (reg) load_row(reg, before);
     finish_row_with(a, s, reg != nullptr, before, at, u, r);
+}
+
+// Loads the unknowns whose first is at `p`: a row in the layout of the state or, with the stride 1 between
+// unknowns, in that of the exterior buffer.
+static __device__ __forceinline__ void load_node(const stored* p, real (&x)[FIELDS], u32 stride = FIELD_STRIDE) {
+    if (!PLANAR) return load_row_constant(p, x);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * stride);
+}
+
+// As `load_node`, from memory that the kernel writes.
+static __device__ __forceinline__ void load_register(const stored* p, real (&x)[FIELDS]) {
+    if (!PLANAR) return load_row(p, x);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) x[k] = p[k * FIELD_STRIDE];
+}
+
+// Adds the unknowns whose first is at `p`.
+static __device__ __forceinline__ void add_node(const stored* p, real (&x)[FIELDS]) {
+    real more[FIELDS];
+    load_node(p, more);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) x[k] += more[k];
+}
+
+// The metric rule where nodes are points: multiplies by 1/J, entry `i` of the part, if elements are curved.
+static __device__ __forceinline__ void apply_inverse_jacobian(const Arguments& a, u64 i, real (&x)[FIELDS]) {
+    if (!CURVED) return;
+    const real inverse = __ldg(a.inverse_jacobian + i);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) x[k] *= inverse;
+}
+
+// As `finish_row_with`, in either layout of the state.
+static __device__ __forceinline__ void finish_node(const Arguments& a, const StageFactors& s, bool reads_register,
+                                                   const real (&before)[FIELDS], u64 at, const real (&u)[FIELDS],
+                                                   const real (&r)[FIELDS]) {
+    if (!PLANAR) return finish_row_with(a, s, reads_register, before, at, u, r);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * FIELD_STRIDE, reads_register, before[k], u[k], r[k]);
 }
