@@ -469,7 +469,7 @@ fn planned(args: &FileArgs) -> Result<(String, Vec<KernelChoice>), InputError> {
     let document = args.document()?;
     let sections = document.sections()?;
     Ok(match sections.study() {
-        Some(spec) => (Study::new(&document, &sections, spec, &args.choices())?.describe_cases(), Vec::new()),
+        Some(spec) => Study::new(&document, &sections, spec, &args.choices())?.describe_cases()?,
         None => Job::new(&document, &args.choices())?.describe_with_kernels(),
     })
 }

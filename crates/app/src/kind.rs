@@ -4,13 +4,15 @@ use std::path::Path;
 
 use crate::export::ExportError;
 use crate::export::solution::{self, Opened};
-use crate::pipeline::Document;
+use crate::pipeline::keys::INCOMPRESSIBLE_FLOW;
 use crate::pipeline::problem::InputError;
+use crate::pipeline::{Document, elliptic};
 use crate::plan::elliptic::EllipticPlan;
 use crate::plan::{Choices, Outline, Plan};
 use crate::run::Run;
 use crate::run::elliptic::EllipticRun;
 use crate::run::flow::FlowRun;
+use crate::systems::hyperbolic::KernelChoice;
 
 /// What the program does with the files of one kind of model. A further kind is a constant of this type, and
 /// what its functions return.
@@ -62,6 +64,21 @@ impl Kind {
     pub(crate) fn run(&self, document: &Document, choices: &Choices) -> Result<Box<dyn Run>, InputError> {
         self.fits_ranks(choices)?;
         (self.run)(document, choices)
+    }
+
+    /// The kernels that a GPU runs or would run; none if this kind has no choice of them.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    pub(crate) fn forecast(
+        &self,
+        document: &Document,
+        choices: &Choices,
+    ) -> Result<Vec<KernelChoice>, InputError> {
+        match document.model().as_deref() {
+            Some(elliptic::MODEL | INCOMPRESSIBLE_FLOW) => Ok(Vec::new()),
+            _ => Ok(self.run(document, choices)?.forecast(&mut String::new())),
+        }
     }
 
     /// Opens the state in the checkpoint `file` of a run.

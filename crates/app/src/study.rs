@@ -2,6 +2,7 @@
 
 mod table;
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,14 +26,18 @@ use crate::pipeline::study::StudySpec;
 use crate::pipeline::{Document, Sections};
 use crate::plan::Choices;
 use crate::plan::comparison::{Comparison, words};
-use crate::plan::print::grouped;
+use crate::plan::print::{self, grouped};
 use crate::report::{self, Frame};
 use crate::run::checks::{self, CheckResult};
 use crate::run::directory::{Directory, Former};
 use crate::run::log::Log;
 use crate::run::{Report, Status, summary};
 use crate::systems::ROOT;
+use crate::systems::hyperbolic::KernelChoice;
 use crate::writer::{WriterError, atomic};
+
+/// Axes that change the number of elements alone.
+const REFINING: [&str; 3] = ["refine", "mesh.refine", "mesh.generate.cells"];
 
 /// What rank 0 has found for the other ranks of a study.
 #[derive(Default, Deserialize, Serialize)]
@@ -201,14 +206,42 @@ impl Study {
         )
     }
 
-    /// [`Self::describe`], with a line for each case.
-    pub fn describe_cases(&self) -> String {
-        let mut text = self.describe();
+    /// [`Self::describe`], with a line for each case and the kernels that a GPU runs or would run.
+    ///
+    /// # Errors
+    /// Mistakes in the input that only the solver of a case finds.
+    pub fn describe_cases(&self) -> Result<(String, Vec<KernelChoice>), InputError> {
+        let (mut text, mut all) = (self.describe(), Vec::new());
+        let mut known: HashMap<String, Vec<KernelChoice>> = HashMap::new();
         for case in &self.cases {
-            let words = case.label.iter().map(Label::to_string).collect::<Vec<_>>().join(", ");
-            let _ = write!(text, "\n{words}: {} elements of order {}", grouped(case.elements), case.order);
+            let words = |all: &[&Label]| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let label: Vec<&Label> = case.label.iter().collect();
+            let _ = write!(
+                text,
+                "\n{}: {} elements of order {}",
+                words(&label),
+                grouped(case.elements),
+                case.order
+            );
+            // A finer mesh has the same kernels.
+            let other: Vec<&Label> =
+                label.iter().copied().filter(|l| !REFINING.contains(&l.name.as_str())).collect();
+            let of = words(&other);
+            if !known.contains_key(&of) {
+                let choices = Choices { continued: false, ..case.choices.clone() };
+                known.insert(of.clone(), Kind::of(&case.document).forecast(&case.document, &choices)?);
+            }
+            let kernels = &known[&of];
+            if !kernels.is_empty() {
+                let names: Vec<String> = kernels.iter().map(ToString::to_string).collect();
+                let _ = write!(text, "; on a GPU {}", names.join("; "));
+            }
+            all.extend(kernels.iter().filter(|kernel| !all.contains(*kernel)).cloned().collect::<Vec<_>>());
         }
-        text
+        for line in print::advice(&all) {
+            let _ = write!(text, "\n{line}");
+        }
+        Ok((text, all))
     }
 
     /// Runs all cases and writes the table.

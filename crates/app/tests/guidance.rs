@@ -575,4 +575,17 @@ fn advice_about_kernels_holds() {
     let advice =
         "quadrilateral elements would have a faster kernel with basis: modal or cubature: collocated\n";
     assert!(text.contains(advice), "{text}");
+    // A study tells the kernels of each case.
+    let study = "study={ space.basis: [modal, taylor], refine: [0, 1] }";
+    let text = case.dgsuite(&["check", "case.yaml", "--set", study]).stdout;
+    for (words, name) in
+        [("modal, refine = 0", "gauss"), ("modal, refine = 1", "gauss"), ("taylor, refine = 1", "universal")]
+    {
+        let line = text.lines().find(|line| line.contains(words)).unwrap_or_default();
+        assert!(line.ends_with(&format!("; on a GPU affine quadrilateral: {name}")), "{text}");
+    }
+    assert_eq!(text.matches("would have a faster kernel").count(), 1, "{text}");
+    let told = case.dgsuite(&["check", "case.yaml", "--json", "--set", study]).stdout;
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["kernels"].as_array().map(Vec::len), Some(2), "{told}");
 }

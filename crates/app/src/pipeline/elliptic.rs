@@ -67,10 +67,14 @@ pub struct EllipticPipeline {
 }
 
 impl Document {
+    /// The word of the model, if it is a word.
+    pub(crate) fn model(&self) -> Option<String> {
+        self.root.get("physics")?.get("model")?.value.scalar_text()
+    }
+
     /// Returns whether the file describes an elliptic problem.
     pub fn is_elliptic(&self) -> bool {
-        let model = self.root.get("physics").and_then(|physics| physics.get("model"));
-        model.and_then(|node| node.value.scalar_text()).is_some_and(|word| word == MODEL)
+        self.model().as_deref() == Some(MODEL)
     }
 
     /// The sections of an elliptic problem, typed.

@@ -164,7 +164,7 @@ pub fn forecast(kernels: &[KernelChoice]) -> String {
 }
 
 /// What would make universal kernels fast, if there are any.
-fn advice(kernels: &[KernelChoice]) -> Vec<String> {
+pub(crate) fn advice(kernels: &[KernelChoice]) -> Vec<String> {
     if kernels.iter().all(|kernel| kernel.fast) {
         return Vec::new();
     }
