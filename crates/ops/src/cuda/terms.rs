@@ -2,5 +2,6 @@
 
 pub(super) mod boundary;
 pub(super) mod diffusive_boundary;
+pub(super) mod exact_sums;
 pub(super) mod reaction;
 pub(super) mod source_term;

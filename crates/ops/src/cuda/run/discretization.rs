@@ -19,10 +19,11 @@ use crate::cuda::run::exchange::{Copies, Exchange, exchanges};
 use crate::cuda::run::halo::{DeviceHalo, FLUXES, TRACES, launch_parts};
 use crate::cuda::run::limiter::DeviceLimiter;
 use crate::cuda::run::measure::sample_texts;
-use crate::cuda::run::norm::{SquareSum, norm_text};
+use crate::cuda::run::norm::SquareSum;
 use crate::cuda::run::small::gathered;
 use crate::cuda::terms::boundary::{DeviceBoundaries, StageTime, boundary_text};
 use crate::cuda::terms::diffusive_boundary::{DiffusiveBoundary, diffusive_text};
+use crate::cuda::terms::exact_sums::exact_sums_text;
 use crate::cuda::terms::reaction::{DeviceReactions, reaction_texts};
 use crate::cuda::terms::source_term::{DeviceSource, source_term_texts};
 use crate::cuda::text::kernel_text::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
@@ -652,7 +653,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         out.push(tally.define("BLOCK", REDUCE_THREADS));
         out.push(clock_text::<T>(&law, dim, fields));
         out.extend(sample_texts::<T>(dim, fields));
-        out.push(norm_text::<T>(fields));
+        out.push(exact_sums_text::<T>(fields));
         Ok(out)
     }
 }

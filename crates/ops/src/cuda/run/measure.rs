@@ -6,7 +6,7 @@
 
 use crate::cuda::run::discretization::CudaDiscretization;
 use crate::cuda::run::measure_tables::{Elements, TEAM, Traces, elements};
-use crate::cuda::run::norm::TermSums;
+use crate::cuda::terms::exact_sums::TermSums;
 use crate::fields::integrals::Norms;
 use crate::lanes::simd::PackScalar;
 use crate::rhs::discretization::Discretization;

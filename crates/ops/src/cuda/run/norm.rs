@@ -1,21 +1,12 @@
-//! Sums over elements, added exactly, so that they do not depend on the number of ranks; sums of squares of
-//! arrays like the state.
+//! Sums of squares of arrays like the state, which do not depend on the number of ranks.
 
 use crate::cuda::run::discretization::CudaDiscretization;
+use crate::cuda::terms::exact_sums::{BLOCK, TermSums, exact_sums_text};
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use crate::rhs::discretization::Discretization;
-use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Link, Source};
-use dgsuite_gpu::{ExactSum, GpuError};
-
-/// Threads of a block, and those that add to accumulators of their own (`ADDERS` of norm.cu).
-const BLOCK: usize = 128;
-const ADDERS: usize = 64;
-/// Words that count terms that are not finite.
-const FLAGS: usize = 3;
-const WORDS: usize = ExactSum::WORDS;
-/// Bytes of shared memory of a block that adds terms.
-const SHARED: usize = WORDS * ADDERS * size_of::<i64>();
+use dgsuite_gpu::GpuError;
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Link};
 
 /// The elements of a part.
 struct Part {
@@ -29,19 +20,6 @@ struct Part {
     term: usize,
 }
 
-/// Sums of terms of all elements, added exactly.
-pub(crate) struct TermSums {
-    add: Function,
-    join: Function,
-    /// `[sum][term]`.
-    pub(crate) terms: DeviceBuffer<f64>,
-    partial: DeviceBuffer<i64>,
-    /// `[sum][word]`.
-    words: DeviceBuffer<i64>,
-    blocks: usize,
-    sums: usize,
-}
-
 /// The kernels and the memory of sums of squares.
 pub(crate) struct SquareSum {
     squares: Function,
@@ -52,70 +30,9 @@ pub(crate) struct SquareSum {
     args: Args,
 }
 
-/// Builds the text of the kernels. As on the host, a product is rounded before it is added.
-pub(crate) fn norm_text<T: PackScalar>(fields: usize) -> Source {
-    let text = format!("#include \"device.cuh\"\n#line 1 \"norm.cu\"\n{}", include_str!("norm.cu"));
-    Source::new("norm.cu", text)
-        .exact()
-        .define("STATE_REAL", if T::BYTES == 4 { "float" } else { "double" })
-        .define("FIELDS", fields)
-        .define("LIMBS", WORDS - FLAGS)
-        .define("WORDS", WORDS)
-        .define("BLOCK", BLOCK)
-        .define("SHARED_BYTES", SHARED)
-}
-
-impl TermSums {
-    /// Memory for `sums` sums of `n` terms; `more` numbers follow the terms.
-    pub(crate) fn new<T: PackScalar>(
-        cuda: &Cuda,
-        fields: usize,
-        sums: usize,
-        n: usize,
-        more: usize,
-    ) -> Result<Self, GpuError> {
-        const WHAT: &str = "sums over elements";
-        let module = cuda.compile(&norm_text::<T>(fields))?;
-        let add = module.function("add_terms")?;
-        add.set_max_dynamic_shared(SHARED)?;
-        let blocks = n.div_ceil(ADDERS).clamp(1, cuda.info().n_multiprocessors as usize);
-        Ok(Self {
-            add,
-            join: module.function("join_terms")?,
-            terms: DeviceBuffer::zeros(cuda, WHAT, sums * n + more)?,
-            partial: DeviceBuffer::zeros(cuda, WHAT, sums * blocks * WORDS)?,
-            words: DeviceBuffer::zeros(cuda, WHAT, sums * WORDS)?,
-            blocks,
-            sums,
-        })
-    }
-
-    /// Adds the first `n` terms of each sum.
-    pub(crate) fn launch(&self, cuda: &Cuda, n: usize, args: &mut Args) -> Result<(), GpuError> {
-        assert!(self.sums * n <= self.terms.len(), "terms of all sums");
-        let mut config = LaunchConfig::new(self.blocks as u32, BLOCK as u32).shared(SHARED as u32);
-        config.grid[1] = self.sums as u32;
-        args.clear();
-        args.buffer(&self.terms).value(n as u32).buffer(&self.partial);
-        // SAFETY: the arguments are the kernel's, which writes one accumulator for each block of each sum.
-        unsafe { cuda.launch(&self.add, config, args)? };
-        args.clear();
-        args.buffer(&self.partial).value(self.blocks as u32).buffer(&self.words);
-        // SAFETY: as above.
-        unsafe { cuda.launch(&self.join, LaunchConfig::new(self.sums as u32, BLOCK as u32), args) }
-    }
-
-    /// The sums on this rank. Waits for the device.
-    pub(crate) fn read(&self) -> Result<Vec<ExactSum>, GpuError> {
-        let words = self.words.to_vec()?;
-        let sum = |words: &[i64]| words.try_into().map_or_else(|_| ExactSum::new(), ExactSum::from_limbs);
-        Ok(words.chunks_exact(WORDS).map(sum).collect())
-    }
-}
-
 impl SquareSum {
     pub(crate) fn new<T: PackScalar>(cuda: &Cuda, d: &Discretization<T>) -> Result<Self, GpuError> {
-        let module = cuda.compile(&norm_text::<T>(d.physics.n_fields()))?;
+        let module = cuda.compile(&exact_sums_text::<T>(d.physics.n_fields()))?;
         let (mut parts, mut term) = (Vec::new(), 0);
         for group in &d.groups {
             for part in &group.parts {

@@ -3,14 +3,14 @@
 //! The formulas of every condition are put into a namespace of their own, and a `switch` over the number of
 //! the formula selects the function, so that one kernel (`boundary.cu`) serves all boundaries. Points are
 //! ordered in runs with the same condition and group. The kernel also integrates the fluxes over time at each
-//! point; when the host asks for the integrals, they are summed exactly, as norms are (`norm.cu`): the sums
-//! do not depend on the parts of a mesh.
+//! point; when the host asks for the integrals, they are summed exactly, as norms are (`exact_sums.cu`): the
+//! sums do not depend on the parts of a mesh.
 
 use crate::cuda::parts::arguments::OwnBoundaries;
 use crate::cuda::parts::device_group::DeviceGroup;
 use crate::cuda::parts::faces::TraceSource;
 use crate::cuda::parts::trace_points::{TraceList, TracePoints};
-use crate::cuda::run::norm::TermSums;
+use crate::cuda::terms::exact_sums::TermSums;
 use crate::cuda::text::kernel_text::{LawText, POINT_THREADS, REDUCE_THREADS, parameter_values, pointwise};
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
