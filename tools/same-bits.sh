@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs every example in its short form (`--ci`) with two programs on the CPU, and lists the files that differ.
+# Runs every example in its short form (`--ci`) with two programs, and lists the files that differ; on the CPU,
+# unless ON names another device.
 #
 #     tools/same-bits.sh OLD NEW [OPTION...]        (options such as --set threads=1 are for NEW)
 #     ON="--device cuda" tools/same-bits.sh PROGRAM PROGRAM --devices 0,1       (one GPU and two)
@@ -14,7 +15,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-(($# >= 2)) || { sed -n '2,14p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+(($# >= 2)) || { sed -n '2,13p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 old=$1 new=$2
 shift 2
 several=

@@ -76,6 +76,7 @@ impl Kind {
         choices: &Choices,
     ) -> Result<Vec<KernelChoice>, InputError> {
         match document.model().as_deref() {
+            // Their solvers take long to set up, and a GPU has no choice of kernels for them.
             Some(elliptic::MODEL | INCOMPRESSIBLE_FLOW) => Ok(Vec::new()),
             _ => Ok(self.run(document, choices)?.forecast(&mut String::new())),
         }

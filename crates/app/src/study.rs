@@ -80,6 +80,11 @@ struct Case {
     resolved: Option<Node>,
 }
 
+/// The values of a case, in words.
+fn words_of<'a>(label: impl IntoIterator<Item = &'a Label>) -> String {
+    label.into_iter().map(Label::to_string).collect::<Vec<_>>().join(", ")
+}
+
 impl Study {
     /// Checks every case of a study: reads meshes and makes plans, so that no case is rejected after others
     /// have run. Of several ranks, rank 0 does this for all.
@@ -214,19 +219,15 @@ impl Study {
         let (mut text, mut all) = (self.describe(), Vec::new());
         let mut known: HashMap<String, Vec<KernelChoice>> = HashMap::new();
         for case in &self.cases {
-            let words = |all: &[&Label]| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            let label: Vec<&Label> = case.label.iter().collect();
             let _ = write!(
                 text,
                 "\n{}: {} elements of order {}",
-                words(&label),
+                words_of(&case.label),
                 grouped(case.elements),
                 case.order
             );
             // A finer mesh has the same kernels.
-            let other: Vec<&Label> =
-                label.iter().copied().filter(|l| !REFINING.contains(&l.name.as_str())).collect();
-            let of = words(&other);
+            let of = words_of(case.label.iter().filter(|l| !REFINING.contains(&l.name.as_str())));
             if !known.contains_key(&of) {
                 let choices = Choices { continued: false, ..case.choices.clone() };
                 known.insert(of.clone(), Kind::of(&case.document).forecast(&case.document, &choices)?);
@@ -265,7 +266,7 @@ impl Study {
         let mut before: Option<&Case> = None;
         let mut setup = None;
         for case in &self.cases {
-            let words = case.label.iter().map(Label::to_string).collect::<Vec<_>>().join(", ");
+            let words = words_of(&case.label);
             // Also a barrier: a case that continues another one reads its checkpoint.
             let mut stop = [f64::from(u8::from(case.choices.stop.load(Ordering::Relaxed)))];
             self.comm.max(&mut stop)?;
@@ -327,7 +328,7 @@ impl Study {
             if let Value::Object(summary) = &mut summary {
                 summary.insert("rate".into(), row.rate.clone());
             }
-            (row.label.iter().map(Label::to_string).collect::<Vec<_>>().join(", "), summary)
+            (words_of(&row.label), summary)
         };
         let rows: Vec<(String, Value)> = table.rows().iter().map(with_rates).collect();
         let cases = self.cases.iter().zip(&rows).filter_map(|(case, (name, summary))| {

@@ -10,9 +10,8 @@ mod support;
 
 use std::process::Command;
 
-use dgsuite_gpu::shim::{Emulator, ShimError};
 use serde_json::Value;
-use support::Case;
+use support::{Case, emulator};
 
 /// A density wave that enters and leaves through boundaries, one of them with a pressure that depends on the
 /// flow.
@@ -241,17 +240,6 @@ boundaries:
   ymax: { type: neumann, flux: exact }
 output: { fields: none }
 ";
-
-fn emulator() -> Option<Emulator> {
-    match Emulator::new() {
-        Ok(emulator) => Some(emulator),
-        Err(e @ ShimError::NoCompiler { .. }) => {
-            assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{e}");
-            None
-        }
-        Err(e) => panic!("{e}"),
-    }
-}
 
 #[test]
 fn poisson_on_an_emulated_device_is_that_of_the_cpu() {

@@ -21,12 +21,12 @@ use dgsuite::checkpoint::{self, Checkpoint};
 use dgsuite::run::shared;
 use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup, State};
 use dgsuite_gpu::comm::{Communicator, on_each, threads};
-use dgsuite_gpu::shim::{EMULATOR_ORDER, Emulator, ShimError};
+use dgsuite_gpu::shim::EMULATOR_ORDER;
 use dgsuite_mesh::{Cutting, SpaceFillingCurve, generate::MixedBox};
 use dgsuite_physics::exact;
 use dgsuite_timeint::TimePoint;
 use serde_json::Value;
-use support::{Case, WAVE};
+use support::{Case, WAVE, emulator};
 
 /// A wave of the Euler equations on triangles and quadrilaterals, with boundaries.
 fn setup(order: usize) -> (Setup, Arc<dyn dgsuite_physics::Exact>) {
@@ -544,14 +544,7 @@ fn one_rank_reports_a_mesh_with_fewer_elements_than_ranks() {
 
 #[test]
 fn two_processes_on_an_emulated_device_leave_the_results_of_one() {
-    let emulator = match Emulator::new() {
-        Ok(emulator) => emulator,
-        Err(e @ ShimError::NoCompiler { .. }) => {
-            assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{e}");
-            return;
-        }
-        Err(e) => panic!("{e}"),
-    };
+    let Some(emulator) = emulator() else { return };
     let case = Case::new(FLOW);
     let run_in = |order: &str, args: &[&str]| {
         let output = emulator

@@ -1,8 +1,8 @@
 //! Limiters on several devices wait for the numbers of other ranks' elements, however late these come.
 
-use dgsuite_gpu::shim::{EMULATOR_ORDER, Emulator, ShimError};
+use dgsuite_gpu::shim::EMULATOR_ORDER;
 
-use crate::support::Case;
+use crate::support::{Case, emulator};
 use crate::tables;
 
 /// Gas of high pressure beside gas of low pressure. The jump crosses the cut between two parts, each of which
@@ -33,14 +33,7 @@ monitors:
 
 #[test]
 fn limiters_on_two_emulated_devices_wait_for_their_messages() {
-    let emulator = match Emulator::new() {
-        Ok(emulator) => emulator,
-        Err(e @ ShimError::NoCompiler { .. }) => {
-            assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{e}");
-            return;
-        }
-        Err(e) => panic!("{e}"),
-    };
+    let Some(emulator) = emulator() else { return };
     let case = Case::new(BURST);
     let filter = "space.shock={ entropy-filter: { gate: none } }";
     for limiter in [filter, "space.limiter=barth-jespersen"] {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use dgsuite_gpu::shim::{Emulator, ShimError};
 use serde_json::Value;
 
 /// A small advection case on a generated, periodic mesh: runs in milliseconds.
@@ -227,4 +228,16 @@ pub(crate) fn refused_among_others(case: &Case, args: &[&str], parts: &[&str]) -
 pub(crate) fn with(yaml: &str, old: &str, new: &str) -> Case {
     assert!(yaml.contains(old), "`{old}` is not in the case");
     Case::new(&yaml.replace(old, new))
+}
+
+/// An emulated device; `None` without a C++ compiler, which `DGSUITE_REQUIRE_TOOLS=1` turns into a failure.
+pub(crate) fn emulator() -> Option<Emulator> {
+    match Emulator::new() {
+        Ok(emulator) => Some(emulator),
+        Err(e @ ShimError::NoCompiler { .. }) => {
+            assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{e}");
+            None
+        }
+        Err(e) => panic!("{e}"),
+    }
 }
