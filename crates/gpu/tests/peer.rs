@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::comm::{CommError, child_rank, run_children};
 use dgsuite_gpu::cuda::nccl::DeviceMessage;
-use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, DevicePlane, Link};
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, DevicePlane, LaunchConfig, Link, Source};
 use dgsuite_gpu::shim::{EMULATOR_ORDER, Emulator, ShimError};
 
 /// Messages of different lengths between all pairs of three ranks, in two sets, of which the second one is
@@ -61,6 +61,35 @@ fn child() {
         link.wait().unwrap();
         let found = to.to_vec().unwrap();
         assert!((0..rank).all(|other| found[words * other + 1] == 7 + round));
+    }
+    // A kernel writes messages where they are wanted.
+    let source =
+        "extern \"C\" __global__ void put(unsigned long long* to, unsigned long long value) { *to = value; }";
+    let put = cuda.compile(&Source::new("put.cu", source)).unwrap().function("put").unwrap();
+    let places = link.places(1).unwrap();
+    assert_eq!(places.iter().filter(|&&place| place != 0).count(), size - 1 - rank);
+    let mut args = Args::new();
+    let graph = cuda
+        .capture(|stream| {
+            for round in 0..3 {
+                link.open(stream, 1)?;
+                for &place in places.iter().filter(|&&place| place != 0) {
+                    args.clear();
+                    args.pointer(place).value((10 * rank + round) as u64);
+                    // SAFETY: the other rank has a number there.
+                    unsafe { cuda.launch_on(stream, &put, LaunchConfig::new(1, 1), &args) }?;
+                }
+                link.close(stream, 1)?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    for _ in 0..3 {
+        graph.launch().unwrap();
+        link.wait().unwrap();
+        let found = to.to_vec().unwrap();
+        assert!((0..rank).all(|other| found[words * other + 1] == 10 * other as u64 + 2));
+        comm.barrier().unwrap();
     }
     let mut numbers =
         DeviceBuffer::from_slice(&cuda, "a test", &[rank as u64, u64::MAX - rank as u64, 5]).unwrap();

@@ -3,7 +3,7 @@
 //! | plane | how |
 //! |---|---|
 //! | `nccl` | NVIDIA's NCCL, in stream order; can be recorded in graphs |
-//! | `peer` | copies into the memory of the other devices of the host, in stream order; can be recorded |
+//! | `peer` | writes into the memory of the other devices of the host, in stream order; can be recorded |
 //! | `staged` | through host memory and the communicator; waits for the stream |
 
 use std::sync::Arc;
@@ -244,6 +244,48 @@ impl Link {
                 }
                 stream.synchronize()
             }
+        }
+    }
+
+    /// The places of a set's messages in the memory of the other ranks' devices, in the order of the set, if
+    /// kernels of this device can write there, between [`open`](Self::open) and [`close`](Self::close): this
+    /// takes the place of [`run`](Self::run) and needs no array for messages.
+    #[must_use]
+    pub fn places(&self, set: usize) -> Option<Vec<u64>> {
+        match &self.plane {
+            Plane::Peer(peer) => Some(peer.places(set)),
+            Plane::Nccl(_) | Plane::Staged(_) => None,
+        }
+    }
+
+    /// Makes a stream wait until the [`places`](Self::places) of a set may be written. Without such places it
+    /// does nothing.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    ///
+    /// # Panics
+    /// If there is no such set.
+    pub fn open(&self, stream: &Stream, set: usize) -> Result<(), GpuError> {
+        match &self.plane {
+            Plane::Peer(peer) => peer.open(stream, set),
+            Plane::Nccl(_) | Plane::Staged(_) => Ok(()),
+        }
+    }
+
+    /// Tells the other ranks that work of a stream has written all messages of a set to their
+    /// [`places`](Self::places), and makes the stream wait for the messages of the other ranks. Without such
+    /// places, the same as [`run_in`](Self::run_in).
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    ///
+    /// # Panics
+    /// If there is no such set.
+    pub fn close(&mut self, stream: &Stream, set: usize) -> Result<(), GpuError> {
+        match &self.plane {
+            Plane::Peer(peer) => peer.close(stream, set),
+            Plane::Nccl(_) | Plane::Staged(_) => self.run_in(stream, set),
         }
     }
 

@@ -1,10 +1,10 @@
-//! Messages between the devices of one host without a library: each device copies into the memory of the
+//! Messages between the devices of one host without a library: each device writes into the memory of the
 //! others, and flags in memory say that a message has arrived, or that its place is free again.
 //!
 //! A transfer is a part of a stream: the receiver raises the sender's flag `free`; the sender waits for it,
-//! lowers it, copies, and raises the receiver's flag `arrived`; the receiver waits for that and lowers it. No
-//! kernel spins: the device's front end waits. All flags are down before and after, so that graphs can repeat
-//! transfers.
+//! lowers it, writes the message, and raises the receiver's flag `arrived`; the receiver waits for that and
+//! lowers it. No kernel spins: the device's front end waits. All flags are down before and after, so that
+//! graphs can repeat transfers. The message is copied, or a kernel writes it where it is wanted.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -65,6 +65,30 @@ struct Routes {
     flags: DeviceBuffer<u32>,
 }
 
+impl Routes {
+    fn sends(&self) -> impl Iterator<Item = &Route> {
+        self.routes.iter().filter(|r| r.message.send_bytes > 0)
+    }
+
+    fn receives(&self) -> impl Iterator<Item = &Route> {
+        self.routes.iter().filter(|r| r.message.receive_bytes > 0)
+    }
+
+    /// Before messages are written.
+    fn open(&self, stream: &Stream) -> Result<(), GpuError> {
+        let mut batch: Vec<_> = self.receives().map(|r| write(r.free_there, 1)).collect();
+        batch.extend(self.sends().flat_map(|r| [wait(r.free, 1), write(r.free, 0)]));
+        in_stream(stream, &mut batch)
+    }
+
+    /// After messages are written, before others are read. Writing a flag makes earlier writes visible.
+    fn close(&self, stream: &Stream) -> Result<(), GpuError> {
+        let mut batch: Vec<_> = self.sends().map(|r| write(r.arrived_there, 1)).collect();
+        batch.extend(self.receives().flat_map(|r| [wait(r.arrived, 1), write(r.arrived, 0)]));
+        in_stream(stream, &mut batch)
+    }
+}
+
 /// The connection of this process's device with those of the other processes of the host.
 pub(super) struct Peer {
     cuda: Cuda,
@@ -79,13 +103,16 @@ pub(super) struct Peer {
     open: HashMap<(usize, String), Mapped>,
 }
 
-/// The minima over all ranks; the first set sends the row of this rank to all others.
+/// Minima and sums over all ranks; the first set sends the row of this rank to all others.
 struct Votes {
+    /// Writes the row of this rank.
+    share: Function,
     minimum: Function,
     total: Function,
     /// A row of [`WORDS`] numbers for each rank.
     rows: DeviceBuffer<u64>,
-    rank: usize,
+    /// The addresses of this rank's row on all ranks.
+    places: DeviceBuffer<u64>,
     size: usize,
 }
 
@@ -109,18 +136,22 @@ impl Peer {
         };
         let set: Vec<_> = (0..size).filter(|&other| other != rank).map(vote).collect();
         let module = cuda.compile(&Source::new("votes.cu", include_str!("votes.cu")))?;
-        let (minimum, total) = (module.function("minimum")?, module.function("total")?);
+        let [share, minimum, total] = ["share", "minimum", "total"].map(|name| module.function(name));
+        let places = DeviceBuffer::from_slice(cuda, "places of numbers", &vec![row(rank); size])?;
         let mut peer = Self {
             cuda: cuda.clone(),
             deadline: deadline()?,
             sets: Vec::new(),
-            votes: Votes { minimum, total, rows, rank, size },
+            votes: Votes { share: share?, minimum: minimum?, total: total?, rows, places, size },
             side: Stream::new(cuda)?,
             others: others(rank, &everywhere(comm.as_ref(), &process())?),
             open: HashMap::new(),
         };
         // SAFETY: the rows live as long as the connection.
         unsafe { peer.add(comm, &set) }?;
+        let routes = peer.sets[0].routes.iter();
+        let places: Vec<_> = routes.map(|r| r.there).chain([peer.votes.rows.ptr_at(rank * WORDS)]).collect();
+        peer.votes.places.upload(&places)?;
         Ok(peer)
     }
 
@@ -158,27 +189,33 @@ impl Peer {
 
     /// Runs a set in a stream; sets are numbered from 0 in the order of [`add`](Self::add).
     pub(super) fn run(&self, stream: &Stream, set: usize) -> Result<(), GpuError> {
-        self.transfer(stream, &self.sets[set + 1].routes)
-    }
-
-    fn transfer(&self, stream: &Stream, routes: &[Route]) -> Result<(), GpuError> {
-        let sends = || routes.iter().filter(|r| r.message.send_bytes > 0);
-        let receives = || routes.iter().filter(|r| r.message.receive_bytes > 0);
-        self.cuda.context().bind()?;
-        let mut batch: Vec<_> = receives().map(|r| write(r.free_there, 1)).collect();
-        batch.extend(sends().flat_map(|r| [wait(r.free, 1), write(r.free, 0)]));
-        in_stream(stream, &mut batch)?;
-        for r in sends() {
+        self.open(stream, set)?;
+        for Route { there, message, .. } in self.sets[set + 1].sends() {
             // SAFETY: both places have this length, by the contract of `connect`; the other rank does not use
             // its place until the flag is raised.
-            let copied = unsafe {
-                result::memcpy_dtod_async(r.there, r.message.send, r.message.send_bytes, stream.raw)
-            };
+            let copied =
+                unsafe { result::memcpy_dtod_async(*there, message.send, message.send_bytes, stream.raw) };
             wrapped("copying to another device", copied)?;
         }
-        batch = sends().map(|r| write(r.arrived_there, 1)).collect();
-        batch.extend(receives().flat_map(|r| [wait(r.arrived, 1), write(r.arrived, 0)]));
-        in_stream(stream, &mut batch)
+        self.close(stream, set)
+    }
+
+    /// The places of a set's messages in the memory of the other devices, in the order of the set; 0 for an
+    /// empty message.
+    pub(super) fn places(&self, set: usize) -> Vec<u64> {
+        self.sets[set + 1].routes.iter().map(|route| route.there).collect()
+    }
+
+    /// Makes a stream wait until the places of a set's messages are free.
+    pub(super) fn open(&self, stream: &Stream, set: usize) -> Result<(), GpuError> {
+        self.cuda.context().bind()?;
+        self.sets[set + 1].open(stream)
+    }
+
+    /// Tells the other ranks that a set's messages are complete, and makes the stream wait for theirs.
+    pub(super) fn close(&self, stream: &Stream, set: usize) -> Result<(), GpuError> {
+        self.cuda.context().bind()?;
+        self.sets[set + 1].close(stream)
     }
 
     /// Replaces unsigned integers by their minima over all ranks.
@@ -199,19 +236,22 @@ impl Peer {
     /// # Safety
     /// As for [`min`](Self::min).
     unsafe fn vote(&self, stream: &Stream, kernel: &Function, at: u64, count: usize) -> Result<(), GpuError> {
-        let Votes { rows, rank, size, .. } = &self.votes;
+        let Votes { share, rows, places, size, .. } = &self.votes;
         assert!(count <= WORDS, "{count} numbers of each rank, but there is place for {WORDS}");
         self.cuda.context().bind()?;
-        // SAFETY: `count` numbers lie at `at` by the caller's contract, and fit into a row.
-        let copied = unsafe {
-            result::memcpy_dtod_async(rows.ptr_at(rank * WORDS), at, count * size_of::<u64>(), stream.raw)
-        };
-        wrapped("copying numbers of this rank", copied)?;
-        self.transfer(stream, &self.sets[0].routes)?;
+        let config = LaunchConfig::new(1, WORDS as u32);
+        self.sets[0].open(stream)?;
         let mut args = Args::new();
+        args.value(at).buffer(places).value(*size as u32).value(count as u32);
+        // SAFETY: the arguments are those of the kernel in votes.cu; `count` numbers lie at `at` by the
+        // caller's contract, and fit into the rows, which the other ranks do not use until the flag is
+        // raised.
+        unsafe { self.cuda.launch_on(stream, share, config, &args) }?;
+        self.sets[0].close(stream)?;
+        args.clear();
         args.value(at).buffer(rows).value(*size as u32).value(WORDS as u32).value(count as u32);
         // SAFETY: the arguments are those of the kernels in votes.cu; `rows` has a row for each rank.
-        unsafe { self.cuda.launch_on(stream, kernel, LaunchConfig::new(1, WORDS as u32), &args) }
+        unsafe { self.cuda.launch_on(stream, kernel, config, &args) }
     }
 
     /// Waits for an event behind transfers.

@@ -451,7 +451,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             None
         };
         for exchange in &self.exchanges {
-            self.copies.traces(cuda, cuda.stream(), &self.groups, u, exchange, &self.exterior)?;
+            self.copies.traces(cuda, cuda.stream(), &self.groups, u, exchange, self.exterior.ptr())?;
         }
         self.publish(when, u, &vectors)?;
         let (cuda, work) = (&self.cuda, self.work.ptr());
@@ -515,7 +515,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             }
         }
         for exchange in &self.exchanges {
-            copies.fluxes(cuda, cuda.stream(), groups, exchange, &shared.exterior)?;
+            copies.fluxes(cuda, cuda.stream(), groups, exchange, shared.exterior.ptr())?;
         }
         Ok(())
     }
@@ -648,7 +648,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
         for set in &d.boundaries {
             out.extend(diffusive_text::<T>(&law, set, dim, fields)?.map(|(_, source)| source));
         }
-        out.push(pointwise::<T>("exchange.cu", include_str!("exchange.cu"), &law, dim, fields));
+        let copies = pointwise::<T>("exchange.cu", include_str!("exchange.cu"), &law, dim, fields);
+        out.push(copies.define("BLOCK", POINT_THREADS));
         let tally = pointwise::<T>("tally.cu", include_str!("../terms/tally.cu"), &law, dim, fields);
         out.push(tally.define("BLOCK", REDUCE_THREADS));
         out.push(clock_text::<T>(&law, dim, fields));

@@ -27,7 +27,7 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    /// Copies the traces of the state at address `u` to `to`, in a stream.
+    /// Copies the traces of the state at address `u` to the address `to`, in a stream.
     pub(crate) fn traces<T: PackScalar>(
         &mut self,
         cuda: &Cuda,
@@ -35,32 +35,33 @@ impl Copies {
         groups: &[DeviceGroup<T>],
         u: u64,
         of: &Exchange,
-        to: &DeviceBuffer<T>,
+        to: u64,
     ) -> Result<(), GpuError> {
         let inner = groups[of.group].inner_trace(u, &of.from, true);
         self.args.clear();
-        self.args.value(inner).buffer(&of.to).value(of.count as u32).buffer(to);
+        self.args.value(inner).buffer(&of.to).value(of.count as u32).pointer(to);
         let config = LaunchConfig::cover(of.count, POINT_THREADS as u32);
-        // SAFETY: the arguments are the kernel's; offsets lie in the group's arrays and in `to`, which live
-        // as long as the discretisation, whose main stream waits for the others.
+        // SAFETY: the arguments are the kernel's; offsets lie in the group's arrays and behind `to`, where
+        // this rank or another has the exterior buffer, or this one that of messages; all live as long as the
+        // discretisation, whose main stream waits for the others.
         unsafe { cuda.launch_on(stream, &self.traces, config, &self.args) }
     }
 
-    /// Copies the published fluxes to `to`, in a stream.
+    /// Copies the published fluxes to the address `to`, in a stream.
     pub(crate) fn fluxes<T: PackScalar>(
         &mut self,
         cuda: &Cuda,
         stream: &Stream,
         groups: &[DeviceGroup<T>],
         of: &Exchange,
-        to: &DeviceBuffer<T>,
+        to: u64,
     ) -> Result<(), GpuError> {
         let Some(published) = &groups[of.group].published else { return Ok(()) };
         self.args.clear();
         self.args.buffer(&published.fluxes).buffer(&of.fluxes).buffer(&of.to);
-        self.args.value(published.field_stride as u32).value(of.count as u32).buffer(to);
+        self.args.value(published.field_stride as u32).value(of.count as u32).pointer(to);
         let config = LaunchConfig::cover(of.count, POINT_THREADS as u32);
-        // SAFETY: as in `traces`; offsets lie in the group's fluxes and in `to`.
+        // SAFETY: as in `traces`; offsets lie in the group's fluxes and behind `to`.
         unsafe { cuda.launch_on(stream, &self.fluxes, config, &self.args) }
     }
 }

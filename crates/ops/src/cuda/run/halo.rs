@@ -1,8 +1,9 @@
 //! The exchange of face values with the devices of other ranks.
 //!
-//! Traces of cut faces are copied into one message for each neighbouring rank, which the link transfers to
-//! the part of that rank's exterior buffer that belongs to the same faces; with diffusion, published fluxes
-//! go the same way between its passes. See `halo.rs` for the host.
+//! Traces of cut faces are one message for each neighbouring rank, to the part of that rank's exterior buffer
+//! that belongs to the same faces; with diffusion, published fluxes go the same way between its passes. If
+//! the link reaches the memory of the other devices, a kernel writes them there; otherwise it writes them to
+//! a buffer that the link transfers. See `halo.rs` for the host.
 //!
 //! Messages have a stream of their own, preferred by the device. A pass over the elements of all parts first
 //! launches the inner ones, which need no message, and then those at cut faces, which wait for the messages
@@ -14,7 +15,7 @@ use crate::cuda::parts::device_group::{DeviceGroup, StageVectors};
 use crate::cuda::run::exchange::{Exchange, exchanges_of};
 use crate::lanes::simd::PackScalar;
 use crate::rhs::discretization::Discretization;
-use crate::space::connect::Foreign;
+use crate::space::connect::{Border, Foreign};
 use crate::space::group::Group;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::nccl::DeviceMessage;
@@ -51,7 +52,8 @@ impl Messages {
         self.stream.is_some()
     }
 
-    /// Starts to send a set, after the work in the main stream so far; `pack` fills the messages.
+    /// Starts to send a set, after the work in the main stream so far; `pack` writes the messages to
+    /// their places on the other devices, or where the link sends them from if it has no such places.
     pub(crate) fn begin(
         &mut self,
         cuda: &Cuda,
@@ -67,12 +69,13 @@ impl Messages {
             }
             None => cuda.stream(),
         };
+        self.link.open(stream, set)?;
         pack(stream)?;
         if self.stream.is_some() && !self.link.is_recordable() {
             flight.pending = Some(set);
             return Ok(());
         }
-        self.link.run_in(stream, set)?;
+        self.link.close(stream, set)?;
         if self.stream.is_some() { stream.record(&flight.arrived) } else { Ok(()) }
     }
 
@@ -81,7 +84,7 @@ impl Messages {
     pub(crate) fn finish<'a>(&mut self, flight: &'a mut Flight) -> Result<Option<&'a Event>, GpuError> {
         let Some(stream) = &self.stream else { return Ok(None) };
         if let Some(set) = flight.pending.take() {
-            self.link.run_in(stream, set)?;
+            self.link.close(stream, set)?;
             stream.record(&flight.arrived)?;
         }
         Ok(Some(&flight.arrived))
@@ -90,13 +93,19 @@ impl Messages {
 
 /// Cut faces on a device.
 pub(crate) struct DeviceHalo<T: PackScalar> {
-    /// Copies to the messages.
-    pub(crate) packs: Vec<Exchange>,
-    /// The messages to all neighbours, one after the other.
-    pub(crate) outgoing: DeviceBuffer<T>,
+    packs: Vec<Pack>,
+    /// The messages to all neighbours, one after the other, for the link.
+    _outgoing: DeviceBuffer<T>,
     pub(crate) messages: Messages,
     /// Traces or fluxes.
     flight: Flight,
+}
+
+/// Copies to messages.
+struct Pack {
+    exchange: Exchange,
+    /// Where they begin, for each set.
+    to: Vec<u64>,
 }
 
 impl<T: PackScalar> DeviceHalo<T> {
@@ -110,17 +119,13 @@ impl<T: PackScalar> DeviceHalo<T> {
     ) -> Result<Option<Self>, GpuError> {
         let Some(ranks) = &d.ranks else { return Ok(None) };
         let borders = &d.connectivity.borders;
-        let (mut list, mut starts, mut len) = (Vec::new(), Vec::new(), 0);
-        for border in borders {
-            let first = len as u32;
-            list.extend(border.sends.iter().map(|s| Foreign { exterior: first + s.exterior, ..*s }));
-            starts.push(len);
-            len += border.exterior.len();
-        }
-        let packs = exchanges_of(cuda, d, device, &list)?;
+        let mut starts = vec![0];
+        starts.extend(borders.iter().map(|border| border.exterior.len()));
+        (1..starts.len()).for_each(|i| starts[i] += starts[i - 1]);
+        let len = starts.pop().unwrap_or(0);
         let outgoing = DeviceBuffer::zeros(cuda, "messages to other ranks", len)?;
         let set = |to: &&DeviceBuffer<T>| -> Vec<DeviceMessage> {
-            let message = |(border, start): (&crate::space::connect::Border, &usize)| {
+            let message = |(border, start): (&Border, &usize)| {
                 let bytes = border.exterior.len() * T::BYTES;
                 DeviceMessage {
                     rank: border.rank,
@@ -132,12 +137,34 @@ impl<T: PackScalar> DeviceHalo<T> {
             };
             borders.iter().zip(&starts).map(message).collect()
         };
-        let sets = exterior.iter().map(set).collect();
+        let sets: Vec<_> = exterior.iter().map(set).collect();
+        let n_sets = sets.len();
         // SAFETY: the buffers live as long as the discretisation, which owns this link.
         let link = unsafe { Link::new(cuda, ranks.comm(), sets)? };
+        let faces = |border: &Border, first: usize| -> Vec<Foreign> {
+            let at = |s: &Foreign| Foreign { exterior: first as u32 + s.exterior, ..*s };
+            border.sends.iter().map(at).collect()
+        };
+        let lists: Vec<(Vec<Foreign>, Vec<u64>)> =
+            match (0..n_sets).map(|set| link.places(set)).collect::<Option<Vec<_>>>() {
+                Some(places) => borders
+                    .iter()
+                    .enumerate()
+                    .map(|(i, border)| (faces(border, 0), places.iter().map(|set| set[i]).collect()))
+                    .collect(),
+                None => {
+                    let all = borders.iter().zip(&starts).flat_map(|(border, &first)| faces(border, first));
+                    vec![(all.collect(), vec![outgoing.ptr(); n_sets])]
+                }
+            };
+        let mut packs = Vec::new();
+        for (list, to) in lists {
+            let exchanges = exchanges_of(cuda, d, device, &list)?;
+            packs.extend(exchanges.into_iter().map(|exchange| Pack { exchange, to: to.clone() }));
+        }
         let stream = ranks.overlaps().then(|| Stream::urgent(cuda)).transpose()?;
         let messages = Messages { link, stream, begun: Event::new(cuda)? };
-        Ok(Some(Self { packs, outgoing, messages, flight: Flight::new(cuda)? }))
+        Ok(Some(Self { packs, _outgoing: outgoing, messages, flight: Flight::new(cuda)? }))
     }
 
     /// Whether work on inner elements hides the messages.
@@ -145,16 +172,16 @@ impl<T: PackScalar> DeviceHalo<T> {
         self.messages.overlaps()
     }
 
-    /// Starts to send a set, after the work in the main stream so far; `pack` copies to the messages.
+    /// Starts to send a set, after the work in the main stream so far; `pack` copies to an address.
     pub(crate) fn begin(
         &mut self,
         cuda: &Cuda,
         set: usize,
-        mut pack: impl FnMut(&Stream, &Exchange, &DeviceBuffer<T>) -> Result<(), GpuError>,
+        mut pack: impl FnMut(&Stream, &Exchange, u64) -> Result<(), GpuError>,
     ) -> Result<(), GpuError> {
-        let Self { packs, outgoing, messages, flight } = self;
+        let Self { packs, messages, flight, .. } = self;
         messages.begin(cuda, flight, set, |stream| {
-            packs.iter().try_for_each(|exchange| pack(stream, exchange, outgoing))
+            packs.iter().try_for_each(|Pack { exchange, to }| pack(stream, exchange, to[set]))
         })
     }
 }

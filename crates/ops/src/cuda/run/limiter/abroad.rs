@@ -4,6 +4,8 @@
 //! search for troubled elements hide their messages. Means are those of the stage's result: those at cut
 //! faces are computed and sent first, and the passes over all other elements hide the messages.
 
+use std::ops::Range;
+
 use crate::cuda::run::halo::{Flight, Messages};
 use crate::cuda::run::limiter::text::LimiterText;
 use crate::cuda::run::limiter::{Settings, compiled, config, first_slots, uploaded};
@@ -18,11 +20,13 @@ use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Link};
 
 /// The exchange with other ranks.
 pub(super) struct Abroad {
-    /// Computes the messages.
+    /// Computes a message.
     pack: Function,
-    config: LaunchConfig,
+    /// For each neighbouring rank.
+    messages: Vec<Message>,
     /// The elements at cut faces: names, or slots among those of all groups.
     elements: DeviceBuffer<u32>,
+    /// The messages, if the link transfers them.
     outgoing: DeviceBuffer<f64>,
     /// Ranges that arrive; means arrive behind the own ones.
     ranges: DeviceBuffer<f64>,
@@ -30,6 +34,15 @@ pub(super) struct Abroad {
     set: usize,
     flight: Flight,
     args: Args,
+}
+
+/// The message to a rank.
+struct Message {
+    /// Its elements in the list.
+    elements: Range<usize>,
+    config: LaunchConfig,
+    /// Where it is written.
+    to: u64,
 }
 
 impl Abroad {
@@ -57,10 +70,11 @@ impl Abroad {
         let n = elements.len();
         let outgoing = uploaded(cuda, &vec![0.0_f64; n * width])?;
         let ranges = uploaded(cuda, &vec![0.0_f64; if means.is_some() { 0 } else { n * width }])?;
-        let mut first = 0;
-        let message = |border: &Border| {
+        let mut ends = vec![0];
+        ends.extend(borders.iter().map(|border| border.sends.len()));
+        (1..ends.len()).for_each(|i| ends[i] += ends[i - 1]);
+        let message = |(border, &first): (&Border, &usize)| {
             let (at, bytes) = (first * width, border.sends.len() * width * size_of::<f64>());
-            first += border.sends.len();
             let receive = match means {
                 Some((means, _)) => means.ptr_at(n_slots * width + at),
                 None => ranges.ptr_at(at),
@@ -68,17 +82,21 @@ impl Abroad {
             let send = outgoing.ptr_at(at);
             DeviceMessage { rank: border.rank, send, send_bytes: bytes, receive, receive_bytes: bytes }
         };
-        let set = borders.iter().map(message).collect();
+        let set: Vec<_> = borders.iter().zip(&ends).map(message).collect();
+        let own: Vec<_> = set.iter().map(|message| message.send).collect();
         // SAFETY: the buffers live as long as the limiter, which alone runs this set.
         let set = unsafe { link.add(ranks.comm(), set)? };
-        let (name, blocks) = match means {
-            Some(_) => ("gather_means", (n * width).div_ceil(text.threads)),
-            None => ("ranges", n),
-        };
-        let [pack] = compiled(cuda, text, [name])?;
+        let places = link.places(set).unwrap_or(own);
+        let messages = ends.windows(2).zip(places).map(|(at, to)| {
+            let n = at[1] - at[0];
+            let blocks = if means.is_some() { (n * width).div_ceil(text.threads) } else { n };
+            Message { elements: at[0]..at[1], config: config(text, blocks), to }
+        });
+        let messages = messages.filter(|message| !message.elements.is_empty()).collect();
+        let [pack] = compiled(cuda, text, [if means.is_some() { "gather_means" } else { "ranges" }])?;
         let elements = uploaded(cuda, &elements)?;
-        let (config, flight) = (config(text, blocks), Flight::new(cuda)?);
-        Ok(Self { pack, config, elements, outgoing, ranges, set, flight, args: Args::new() })
+        let flight = Flight::new(cuda)?;
+        Ok(Self { pack, messages, elements, outgoing, ranges, set, flight, args: Args::new() })
     }
 
     /// The address of the ranges that arrive.
@@ -103,9 +121,9 @@ impl Abroad {
         settings: Settings,
         parameters: &[f64],
     ) -> Result<(), GpuError> {
-        self.args.clear();
-        self.args.pointer(u).buffer(&self.elements).buffer(&self.outgoing).value(settings).slice(parameters);
-        self.begin(cuda, messages)
+        self.begin(cuda, messages, |args, elements, _, to| {
+            args.pointer(u).pointer(elements).pointer(to).value(settings).slice(parameters);
+        })
     }
 
     /// Starts to send means.
@@ -115,17 +133,28 @@ impl Abroad {
         messages: &mut Messages,
         means: &DeviceBuffer<f64>,
     ) -> Result<(), GpuError> {
-        self.args.clear();
-        self.args.buffer(means).buffer(&self.elements);
-        self.args.value(self.elements.len() as u32).buffer(&self.outgoing);
-        self.begin(cuda, messages)
+        self.begin(cuda, messages, |args, elements, n, to| {
+            args.buffer(means).pointer(elements).value(n as u32).pointer(to);
+        })
     }
 
-    fn begin(&mut self, cuda: &Cuda, messages: &mut Messages) -> Result<(), GpuError> {
-        let Self { pack, config, set, flight, args, .. } = self;
+    /// `arguments` sets those of the kernel for a message: the address of its elements, their number, and the
+    /// address of the message.
+    fn begin(
+        &mut self,
+        cuda: &Cuda,
+        messages: &mut Messages,
+        arguments: impl Fn(&mut Args, u64, usize, u64),
+    ) -> Result<(), GpuError> {
+        let Self { pack, messages: own, elements, set, flight, args, .. } = self;
         messages.begin(cuda, flight, *set, |stream| {
-            // SAFETY: the arguments are the kernel's, set by the callers; elements are those of this rank.
-            unsafe { cuda.launch_on(stream, pack, *config, args) }
+            own.iter().try_for_each(|Message { elements: range, config, to }| {
+                args.clear();
+                arguments(args, elements.ptr_at(range.start), range.len(), *to);
+                // SAFETY: the arguments are the kernel's, set by the callers; elements are those of this
+                // rank.
+                unsafe { cuda.launch_on(stream, pack, *config, args) }
+            })
         })
     }
 
