@@ -55,8 +55,16 @@ impl Cuda {
         // SAFETY: a null array requests the number only.
         let counted = unsafe { sys::cuGraphGetNodes(graph, std::ptr::null_mut(), &raw mut n_nodes) };
         let mut exec = std::ptr::null_mut();
+        // Without this flag the work of all recorded streams has the priority of the stream of the launch.
+        // Drivers before CUDA 11.7 do not know it.
+        let priority = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY.0.into();
         // SAFETY: `graph` is complete; the driver copies what it needs.
-        let made = unsafe { sys::cuGraphInstantiateWithFlags(&raw mut exec, graph, 0) };
+        let mut instantiate =
+            |flags| unsafe { sys::cuGraphInstantiateWithFlags(&raw mut exec, graph, flags) };
+        let made = match instantiate(priority) {
+            sys::CUresult::CUDA_ERROR_INVALID_VALUE => instantiate(0),
+            made => made,
+        };
         // SAFETY: returned by `end`, destroyed once.
         let _ = unsafe { result::graph::destroy(graph) };
         check("counting what was recorded", counted)?;
