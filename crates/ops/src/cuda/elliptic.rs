@@ -20,7 +20,7 @@ pub use block_jacobi::CudaBlockInverse;
 pub use mass::CudaMass;
 pub use transfer::CudaPTransfer;
 
-use crate::elliptic::device::DeviceSpan;
+use crate::elliptic::device::{DevicePart, DeviceSpan};
 use crate::elliptic::{BlockInverse, Sipdg};
 use crate::error::OpsError;
 use dgsuite_basis::Shape;
@@ -57,8 +57,8 @@ struct Span {
 enum Kernels<T: Scalar> {
     /// Two kernels for each part, from the host's tables.
     Universal(Universal<T>),
-    /// One kernel for affine simplices.
-    Simplex(Simplex<T>),
+    /// One kernel for affine simplices, then those for other elements and the simplices beside them.
+    Simplex(Simplex<T>, Option<Universal<T>>),
     /// One kernel for quadrilaterals or hexahedra.
     Lines(Lines<T>),
 }
@@ -67,7 +67,7 @@ impl<T: Scalar> Kernels<T> {
     fn bytes(&self) -> usize {
         match self {
             Self::Universal(k) => k.bytes(),
-            Self::Simplex(k) => k.bytes(),
+            Self::Simplex(k, rest) => k.bytes() + rest.as_ref().map_or(0, Universal::bytes),
             Self::Lines(k) => k.bytes(),
         }
     }
@@ -76,7 +76,7 @@ impl<T: Scalar> Kernels<T> {
     fn bytes_moved(&self) -> usize {
         match self {
             Self::Universal(k) => k.bytes_moved(),
-            Self::Simplex(k) => k.bytes(),
+            Self::Simplex(k, rest) => k.bytes() + rest.as_ref().map_or(0, Universal::bytes_moved),
             Self::Lines(k) => k.bytes(),
         }
     }
@@ -141,13 +141,17 @@ impl<T: Scalar> CudaSipdg<T> {
         let spans = layout.spans.iter().map(span).collect();
         let mut kernels = None;
         if let Some(tables) = host.simplices(&layout) {
-            kernels = Simplex::new(cuda, &layout, &tables, products)?.map(Kernels::Simplex);
+            if let Some(fast) = Simplex::new(cuda, &layout, &tables, products)? {
+                let rest = host.device_rest(&layout, &tables);
+                let rest = (!rest.is_empty()).then(|| Universal::new(cuda, &layout, &rest, false));
+                kernels = Some(Kernels::Simplex(fast, rest.transpose()?));
+            }
         } else if let Some(tables) = host.grids(&layout) {
             kernels = Lines::new(cuda, &layout, &tables)?.map(Kernels::Lines);
         }
         let kernels = match kernels {
             Some(kernels) => kernels,
-            None => Kernels::Universal(Universal::new(cuda, &layout, &host.device_parts(&layout))?),
+            None => Kernels::Universal(Universal::new(cuda, &layout, &host.device_parts(&layout), true)?),
         };
         let (order, real, lambda_factor) = (host.order(), layout.real, host.lambda_factor());
         let (cuda, rows, reaction) = (cuda.clone(), layout.rows, None);
@@ -172,12 +176,16 @@ impl<T: Scalar> CudaSipdg<T> {
 
     fn texts_with(host: &Sipdg<f64>, products: Products) -> Result<Vec<Source>, OpsError> {
         let layout = host.device_layout()?;
-        let simplex = host.simplices(&layout).and_then(|tables| Simplex::<T>::text(&tables, products));
-        let lines = || host.grids(&layout).and_then(|tables| Lines::<T>::text(&tables));
-        match simplex.or_else(lines) {
-            Some(source) => Ok(vec![source]),
-            None => host.device_parts(&layout).iter().map(Universal::<T>::text).collect(),
+        let universal = |parts: &[DevicePart]| parts.iter().map(Universal::<T>::text).collect();
+        if let Some(tables) = host.simplices(&layout) {
+            if let Some(simplex) = Simplex::<T>::text(&tables, products) {
+                let rest: Vec<_> = universal(&host.device_rest(&layout, &tables))?;
+                return Ok([vec![simplex], rest].concat());
+            }
+        } else if let Some(lines) = host.grids(&layout).and_then(|tables| Lines::<T>::text(&tables)) {
+            return Ok(vec![lines]);
         }
+        universal(&host.device_parts(&layout))
     }
 
     /// Length of a vector, the same as on the host.
@@ -251,9 +259,8 @@ impl<T: Scalar> CudaSipdg<T> {
         self.check("applying an operator", u.buffer().len())?;
         self.check("applying an operator", au.buffer().len())?;
         match &self.kernels {
-            Kernels::Universal(k) => k.apply(&self.cuda, u.buffer(), au.buffer_mut()),
-            Kernels::Simplex(k) => k.apply(&self.cuda, u.buffer(), au.buffer_mut(), None),
             Kernels::Lines(k) => k.apply(&self.cuda, u.buffer(), au.buffer_mut()),
+            _ => self.apply_and_finish(u.buffer(), au.buffer_mut(), None),
         }
     }
 
@@ -264,11 +271,11 @@ impl<T: Scalar> CudaSipdg<T> {
     /// longer. With rounded products, on triangles of order 6, they took 17.1 ms instead of 17.9.
     #[must_use]
     pub fn is_faster_in_one_pass(&self) -> bool {
-        matches!(&self.kernels, Kernels::Simplex(k) if k.is_faster_in_one_pass())
+        matches!(&self.kernels, Kernels::Simplex(k, _) if k.is_faster_in_one_pass())
     }
 
-    /// Computes `r ← b − A u` if the kernel supports this in one pass: for affine simplices. Otherwise it
-    /// returns `false` and does nothing.
+    /// Computes `r ← b − A u` if the kernel supports this in one pass, as all but those of
+    /// quadrilaterals and hexahedra do. Otherwise it returns `false` and does nothing.
     ///
     /// # Errors
     /// As for [`apply`](Self::apply).
@@ -281,8 +288,8 @@ impl<T: Scalar> CudaSipdg<T> {
         self.finish(Finish { beta: 0.0, inverse_diagonal: None, b: b.buffer() }, u, r)
     }
 
-    /// A step of a smoother, `y ← x + β D⁻¹ (b − A x)`, if the kernel supports this in one pass: for affine
-    /// simplices. Otherwise it returns `false` and does nothing.
+    /// A step of a smoother, `y ← x + β D⁻¹ (b − A x)`, if the kernel supports this in one pass, as all but
+    /// those of quadrilaterals and hexahedra do. Otherwise it returns `false` and does nothing.
     ///
     /// # Errors
     /// As for [`apply`](Self::apply).
@@ -305,12 +312,31 @@ impl<T: Scalar> CudaSipdg<T> {
         u: &CudaVector<T>,
         to: &mut CudaVector<T>,
     ) -> Result<bool, GpuError> {
-        let Kernels::Simplex(k) = &self.kernels else { return Ok(false) };
+        if matches!(self.kernels, Kernels::Lines(_)) {
+            return Ok(false);
+        }
         for length in [finish.b.len(), u.buffer().len(), to.buffer().len()] {
             self.check("a residual", length)?;
         }
-        k.apply(&self.cuda, u.buffer(), to.buffer_mut(), Some(finish))?;
+        self.apply_and_finish(u.buffer(), to.buffer_mut(), Some(finish))?;
         Ok(true)
+    }
+
+    /// The kernels that can finish a step; the lengths have been checked.
+    fn apply_and_finish(
+        &self,
+        u: &DeviceBuffer<T>,
+        to: &mut DeviceBuffer<T>,
+        finish: Option<Finish<'_, T>>,
+    ) -> Result<(), GpuError> {
+        match &self.kernels {
+            Kernels::Universal(k) => k.apply(&self.cuda, u, to, finish),
+            Kernels::Simplex(k, rest) => {
+                k.apply(&self.cuda, u, to, finish)?;
+                rest.iter().try_for_each(|rest| rest.apply(&self.cuda, u, to, finish))
+            }
+            Kernels::Lines(_) => Ok(()),
+        }
     }
 
     /// Copies the host's inverses of the diagonal blocks to the device.

@@ -9,6 +9,7 @@ pub(crate) mod grids;
 pub(crate) mod mass;
 pub(crate) mod simplices;
 
+use self::simplices::Simplices;
 use super::space::{Beyond, Space};
 use super::tables::{Tables, clean};
 use super::{EllipticBoundary, Sipdg};
@@ -33,6 +34,10 @@ pub(crate) struct DevicePart {
     pub(crate) order: usize,
     /// Elements, in the order of the group's slots.
     pub(crate) elements: Vec<u32>,
+    /// If these are not all elements of a span, their numbers in it; otherwise empty.
+    pub(crate) numbers: Vec<u32>,
+    /// The operator is applied to this number of elements, the first ones; others only publish.
+    pub(crate) tested: usize,
     /// Offsets of the part: its first row in the device's vectors, and its first point in the published
     /// arrays.
     pub(crate) first_row: usize,
@@ -97,13 +102,30 @@ impl Sipdg<f64> {
 
     /// The tables of all parts.
     pub(crate) fn device_parts(&self, layout: &DeviceLayout) -> Vec<DevicePart> {
+        self.space
+            .problem
+            .host
+            .install(|| layout.spans.iter().map(|span| DevicePart::new(&self.space, layout, span)).collect())
+    }
+
+    /// The tables of the elements that the kernel of simplices leaves to the universal kernels; empty if
+    /// there are none.
+    pub(crate) fn device_rest(&self, layout: &DeviceLayout, simplices: &Simplices) -> Vec<DevicePart> {
+        let Simplices { span, beside, near, .. } = simplices;
+        if layout.spans.len() == 1 {
+            return Vec::new();
+        }
         self.space.problem.host.install(|| {
-            let of_span = |span| {
-                let mut part = DevicePart::new(&self.space, span);
-                part.connect(&self.space, layout);
-                part
+            let of_span = |(i, whole): (usize, &DeviceSpan)| {
+                if i != *span {
+                    return DevicePart::new(&self.space, layout, whole);
+                }
+                let numbers = [&beside[..], near].concat();
+                let elements = numbers.iter().map(|&i| whole.elements[i as usize]).collect();
+                let part = DevicePart::new(&self.space, layout, &DeviceSpan { elements, ..*whole });
+                DevicePart { numbers, tested: beside.len(), ..part }
             };
-            layout.spans.iter().map(of_span).collect()
+            layout.spans.iter().enumerate().map(of_span).collect()
         })
     }
 }
@@ -188,7 +210,8 @@ fn beside(parts: impl IntoIterator<Item = Rows>) -> Rows {
 }
 
 impl DevicePart {
-    fn new(space: &Space<f64>, span: &DeviceSpan) -> Self {
+    /// The tables of the elements of a span.
+    fn new(space: &Space<f64>, layout: &DeviceLayout, span: &DeviceSpan) -> Self {
         let (g, p) = span.place;
         let (group, tables) = (&space.groups[g], &space.tables[g][p]);
         let reference = &tables.reference;
@@ -210,6 +233,8 @@ impl DevicePart {
             shape: group.shape,
             order: space.order,
             elements: span.elements.clone(),
+            numbers: Vec::new(),
+            tested: span.elements.len(),
             first_row: span.first_row,
             first_point: span.first_point,
             np: reference.n_basis,
@@ -249,6 +274,7 @@ impl DevicePart {
             out.tangential = stack(dense(&tables.tangential));
             out.tangential_test = beside(tables.tangential.iter().map(weighted));
         }
+        out.connect(space, layout);
         out
     }
 

@@ -1,7 +1,7 @@
 //! The interior penalty operator, block Jacobi and p-transfers give the same results on device and host.
 
 use crate::elliptic_parts::{compare_lambda, compare_mass};
-use crate::emulated::{quadrilaterals, row};
+use crate::emulated::{curved_row, quadrilaterals, row, row_with_end};
 use crate::residual::device;
 use crate::testkit::{Cells, PLANE, SPACE, mesh};
 use dgsuite_basis::Shape;
@@ -247,6 +247,11 @@ pub(crate) fn few() -> Vec<Case> {
     sheared.map(|[x, y, z]| [x + 0.3 * y, y + 0.1 * z, z + 0.2 * x]).expect("an affine map");
     cases.push(("sheared".to_owned(), Arc::new(sheared), 2, Jumps));
     cases.push(("row".to_owned(), quadrilaterals(33), 2, One));
+    // Affine simplices with a faster kernel than the other elements.
+    for (dim, p, c) in [(2, 3, Jumps), (3, 2, One)] {
+        cases.push(("end curved".to_owned(), curved_row(dim, 33, 0.8), p, c));
+    }
+    cases.push(("quadrilaterals at the end".to_owned(), row_with_end(2, 33, 3), 2, Jumps));
     for n in [1, 7, 8, 9, 33] {
         cases.push(("row".to_owned(), row(2, n), [1, 2, 3, 4, 6][n % 5], if n == 8 { One } else { Jumps }));
         cases.push(("row".to_owned(), row(3, n), [3, 2, 1, 3, 2][n % 5], if n == 9 { One } else { Jumps }));
@@ -323,7 +328,7 @@ fn elliptic_kernels_compile() {
     let of = Cells::Of;
     let (triangle, tetrahedron) = (of(Shape::Triangle), of(Shape::Tetrahedron));
     let (quadrilateral, hexahedron) = (of(Shape::Quadrilateral), of(Shape::Hexahedron));
-    for (cells, geometry, p, c, fast) in [
+    let cases = [
         (triangle, 1, 2, One, true),
         (triangle, 1, 3, Jumps, true),
         (triangle, 1, 6, One, true),
@@ -336,22 +341,27 @@ fn elliptic_kernels_compile() {
         (hexahedron, 2, 4, Smooth, true),
         (triangle, 2, 3, One, false),
         (of(Shape::Prism), 1, 2, One, false),
-    ] {
-        let host = operator(&mesh(cells, 2, geometry, false), p, c);
+    ];
+    let boxes = cases.map(|(cells, geometry, p, c, fast)| {
+        let rounds = cells == triangle && [3, 8].contains(&p) || cells == tetrahedron && p == 4;
+        (format!("{cells:?}"), mesh(cells, 2, geometry, false), p, c, fast, rounds)
+    });
+    let end_curved = ("end curved".to_owned(), curved_row(2, 33, 0.8), 3, One, true, false);
+    for (what, mesh, p, c, fast, rounds) in boxes.into_iter().chain([end_curved]) {
+        let host = operator(&mesh, p, c);
         let double = CudaSipdg::<f64>::texts(&host).expect("texts");
         let single = if p <= 3 { CudaSipdg::<f32>::texts(&host).expect("texts") } else { Vec::new() };
-        let rounded = match cells == triangle && [3, 8].contains(&p) || cells == tetrahedron && p == 4 {
-            true => CudaSipdg::<f32>::rounded_texts(&host).expect("texts"),
-            false => Vec::new(),
-        };
+        let rounded =
+            if rounds { CudaSipdg::<f32>::rounded_texts(&host).expect("texts") } else { Vec::new() };
+        assert_eq!(double[0].name != "elliptic.cu", fast, "{what} p = {p}: {}", double[0].name);
         for source in double.iter().chain(&single).chain(&rounded) {
-            assert_eq!(source.name != "elliptic.cu", fast, "{cells:?} p = {p}: {}", source.name);
+            let fast = source.name != "elliptic.cu";
             for architecture in if p == 3 { vec!["sm_90", "sm_80"] } else { vec!["sm_90"] } {
                 match nvrtc::compile_for(architecture, source) {
                     Ok(compiled) => {
                         for r in compiled.resources() {
-                            println!("{cells:?} p = {p} {architecture}: {r:?}");
-                            assert!(!fast || r.stack_bytes <= 128, "{cells:?} p = {p}: {r:?}");
+                            println!("{what} p = {p} {architecture}: {r:?}");
+                            assert!(!fast || r.stack_bytes <= 128, "{what} p = {p}: {r:?}");
                         }
                     }
                     Err(e @ GpuError::NoCompiler { .. }) => {
@@ -359,9 +369,23 @@ fn elliptic_kernels_compile() {
                         println!("SKIPPED: {e}");
                         return;
                     }
-                    Err(e) => panic!("{cells:?} p = {p}: {e}"),
+                    Err(e) => panic!("{what} p = {p}: {e}"),
                 }
             }
         }
     }
+}
+
+/// A few other elements leave the affine simplices of a mesh their kernel.
+#[test]
+fn affine_simplices_keep_their_kernel_beside_other_elements() {
+    let names = |mesh: Arc<Mesh>, p: usize| -> Vec<String> {
+        let texts = CudaSipdg::<f64>::texts(&operator(&mesh, p, Coefficients::One)).expect("texts");
+        texts.iter().map(|text| text.name.clone()).collect()
+    };
+    let some = ["elliptic_simplex.cu", "elliptic.cu", "elliptic.cu"];
+    assert_eq!(names(curved_row(2, 33, 0.8), 3), some);
+    assert_eq!(names(row_with_end(2, 33, 3), 3), some);
+    assert_eq!(names(row(2, 33), 3), some[..1]);
+    assert_eq!(names(curved_row(2, 33, 0.2), 3), some[1..]);
 }

@@ -25,9 +25,14 @@ use std::sync::Arc;
 ///
 /// In three dimensions this is the Boerdijk–Coxeter helix of regular tetrahedra with edges of length 1.
 pub(crate) fn row(dim: usize, n: usize) -> Arc<Mesh> {
+    row_with_end(dim, n, 0)
+}
+
+/// [`row`], in the plane with quadrilaterals at its end.
+pub(crate) fn row_with_end(dim: usize, n: usize, end: usize) -> Arc<Mesh> {
     let (radius, angle, rise) = (0.3 * 3.0_f64.sqrt(), (-2.0_f64 / 3.0).acos(), 0.1_f64.sqrt());
-    let mut text = format!("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n{}\n", n + dim);
-    for i in 0..n + dim {
+    let mut text = format!("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n{}\n", n + dim + 2 * end);
+    for i in 0..n + dim + 2 * end {
         let (s, c) = (i as f64 * angle).sin_cos();
         let [x, y, z] = match dim {
             2 => [0.3 * i as f64, if i % 2 == 0 { 0.0 } else { 0.4 }, 0.0],
@@ -35,10 +40,14 @@ pub(crate) fn row(dim: usize, n: usize) -> Arc<Mesh> {
         };
         let _ = writeln!(text, "{} {x:?} {y:?} {z:?}", i + 1);
     }
-    let _ = write!(text, "$EndNodes\n$Elements\n{n}\n");
+    let _ = write!(text, "$EndNodes\n$Elements\n{}\n", n + end);
     for i in 1..=n {
         let points: Vec<String> = (i..=i + dim).map(|p| p.to_string()).collect();
         let _ = writeln!(text, "{i} {} 2 1 1 {}", if dim == 2 { 2 } else { 4 }, points.join(" "));
+    }
+    for i in n + 1..=n + end {
+        let first = 2 * i - n;
+        let _ = writeln!(text, "{i} 3 2 1 1 {} {} {} {}", first - 1, first, first + 2, first + 1);
     }
     text.push_str("$EndElements\n");
     Arc::new(dgsuite_mesh::gmsh::read_bytes(text.as_bytes(), &Default::default()).expect("a mesh").0)
@@ -46,12 +55,17 @@ pub(crate) fn row(dim: usize, n: usize) -> Arc<Mesh> {
 
 /// [`row`] with geometry of order 2, of which the second half is curved.
 pub(crate) fn half_curved_row(dim: usize, n: usize) -> Arc<Mesh> {
+    curved_row(dim, n, 0.5)
+}
+
+/// [`row`] with geometry of order 2, curved from a fraction of its length on.
+pub(crate) fn curved_row(dim: usize, n: usize, from: f64) -> Arc<Mesh> {
     let mut mesh = Arc::unwrap_or_clone(row(dim, n));
     mesh.elevate(2).expect("the order is raised");
     let (along, aside) = if dim == 2 { (0, 1) } else { (2, 0) };
     let end = mesh.points.iter().map(|x| x[along]).fold(0.0, f64::max);
     mesh.map(|mut x| {
-        x[aside] += 0.1 * (x[along] - 0.5 * end).max(0.0) * (x[along] - end);
+        x[aside] += 0.1 * (x[along] - from * end).max(0.0) * (x[along] - end);
         x
     })
     .expect("the mesh is moved");

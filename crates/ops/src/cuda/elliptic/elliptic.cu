@@ -10,10 +10,14 @@
 // A block processes ELEMENTS elements, whose numbers are in shared memory as [row][element]. A thread
 // computes one row for CHUNK elements, so that an entry of a matrix is loaded once for CHUNK products.
 //
+// In a mesh of which most elements have a faster kernel, the part has a list of some elements (LISTED); all
+// of them publish, and the first ones are tested.
+//
 // Macros defined by the host: NP, NF (face points), DIM, FACES, POINTS, VALUES (rows of λ u, or 0), ENTRIES
-// of the metric, PER_POINT, SKEW (whether tangential derivatives contribute), ELEMENTS, CHUNK, THREADS,
-// PUBLISH_BYTES and SHARED_BYTES: shared memory of the two kernels.
+// of the metric, LISTED, PER_POINT, SKEW (whether tangential derivatives contribute), ELEMENTS, CHUNK,
+// THREADS, PUBLISH_BYTES and SHARED_BYTES: shared memory of the two kernels.
 #include "device.cuh"
+#include "elliptic_step.cuh"
 
 typedef unsigned u32;
 typedef unsigned long long u64;
@@ -37,6 +41,7 @@ struct Part {
     const u32* sides;
     const u32* meets;
     const u32* face_of;
+    const u32* numbers;
     Matrix publish, tangential, tangential_test, gradient, test;
     u64 first_row, first_point;
     u32 n_elements;
@@ -64,11 +69,14 @@ template <bool ADD> DG_DEVICE void multiply(const Matrix& a, const real* in, rea
     }
 }
 
+// The number of an element in the vectors.
+DG_DEVICE u64 number(const Part& a, u32 e) { return LISTED ? dg_load(a.numbers + e) : e; }
+
 // Loads the values of the block's elements; zeros beyond the last.
 DG_DEVICE void load(const Part& a, const real* u, u32 first, u32 n, real* to) {
     for (u32 item = threadIdx.x; item < ELEMENTS * NP; item += THREADS) {
         const u32 e = item / NP, i = item % NP;
-        to[i * ELEMENTS + e] = e < n ? u[a.first_row + (u64)first * NP + item] : real(0);
+        to[i * ELEMENTS + e] = e < n ? u[a.first_row + number(a, first + e) * NP + i] : real(0);
     }
 }
 
@@ -99,7 +107,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #pragma unroll
             for (int m = 1; m < DIM; ++m) p += dg_load(c + m) * along[((m - 1) * NF + q) * ELEMENTS + e];
         }
-        real* out = published + 2 * (a.first_point + (u64)first * NF + item);
+        real* out = published + 2 * (a.first_point + number(a, first + e) * NF + q);
         out[0] = traces[q * ELEMENTS + e];
         out[1] = p;
     }
@@ -107,7 +115,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    elliptic_test(const Part a, const real* __restrict__ u, const real* __restrict__ published, real* __restrict__ au) {
+    elliptic_test(const Part a, const real* __restrict__ u, const real* __restrict__ published, real* __restrict__ au,
+                  const double beta, const real* __restrict__ inverse_diagonal, const real* __restrict__ b) {
     DG_PLANNED_SHARED(real, shared, sizeof(real) * ELEMENTS * (NP + COLUMNS + ALONG));
     real* const values = shared;
     real* const columns = values + NP * ELEMENTS;
@@ -116,7 +125,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     dg_wait_for_kernels_before();
     load(a, u, first, n, values);
     for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < a.n_copied; i += gridDim.x * THREADS)
-        au[a.copied + i] = u[a.copied + i];
+        au[a.copied + i] = finish_step(beta, u[a.copied + i], u, inverse_diagonal, b, a.copied + i);
     dg_block_sync();
     multiply<false>(a.gradient, values, columns);
     real* const y = columns + (DIM * POINTS + VALUES) * ELEMENTS;
@@ -133,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             for (int m = 0; m <= DIM; ++m) c[m] = dg_load(coefficients + m);
             const u32* side = a.sides + 2 * ((first + e) * FACES + f);
             const u32 from = dg_load(side), code = dg_load(side + 1);
-            const real* own = published + 2 * (a.first_point + (u64)first * NF + item);
+            const real* own = published + 2 * (a.first_point + number(a, first + e) * NF + q);
             const real minus = own[0], p = own[1];
             if (code == GHOST) {
                 jump = 2 * minus;
@@ -184,7 +193,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     // The values are not needed any more.
     multiply<false>(a.test, columns, values);
     dg_block_sync();
-    for (u32 item = threadIdx.x; item < n * NP; item += THREADS)
-        au[a.first_row + (u64)first * NP + item] = values[item % NP * ELEMENTS + item / NP];
+    for (u32 item = threadIdx.x; item < n * NP; item += THREADS) {
+        const u32 e = item / NP, k = item % NP;
+        const u64 to = a.first_row + number(a, first + e) * NP + k;
+        au[to] = finish_step(beta, values[k * ELEMENTS + e], u, inverse_diagonal, b, to);
+    }
     dg_let_next_kernel_start();
 }

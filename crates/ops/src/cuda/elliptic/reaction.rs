@@ -1,5 +1,6 @@
 //! The factor of λ of an operator on a device: launches of `elliptic_reaction.cu`.
 
+use super::universal::Universal;
 use super::{CudaSipdg, Kernels, with_headers};
 use crate::elliptic::check_factor;
 use crate::error::OpsError;
@@ -74,7 +75,10 @@ impl<T: Scalar> CudaSipdg<T> {
     pub fn set_lambda(&mut self, factor: f64) -> Result<(), OpsError> {
         let tables = match &self.kernels {
             Kernels::Universal(k) => k.reaction_tables(),
-            Kernels::Simplex(k) => k.reaction_tables(),
+            Kernels::Simplex(k, rest) => {
+                let rest = rest.iter().flat_map(Universal::reaction_tables);
+                k.reaction_tables().into_iter().chain(rest).collect()
+            }
             Kernels::Lines(k) => k.reaction_tables(),
         };
         check_factor(factor, tables.is_empty())?;

@@ -25,8 +25,8 @@ const MOST_ROWS: usize = 256;
 /// loads of a smoother's step.
 const HIDDEN: (usize, usize) = (2, 28);
 
-/// The header of both kernels.
-const STEP: (&str, &str) = ("elliptic_step.cuh", include_str!("elliptic_step.cuh"));
+/// The header of the kernels that finish a step.
+pub(super) const STEP: (&str, &str) = ("elliptic_step.cuh", include_str!("elliptic_step.cuh"));
 
 /// The operation on `A u`, as `Step` of the kernels, and its vectors.
 #[derive(Clone, Copy)]
@@ -63,7 +63,7 @@ struct WithMatrices {
     others: Arguments,
 }
 
-/// The kernel of a mesh of affine simplices.
+/// The kernel of the affine simplices of a mesh.
 pub(super) struct Simplex<T: Scalar> {
     numbers: Vec<DeviceBuffer<T>>,
     tables: Vec<DeviceBuffer<u32>>,
@@ -74,6 +74,8 @@ pub(super) struct Simplex<T: Scalar> {
     arguments: Arguments,
     function: Function,
     config: LaunchConfig,
+    /// The first row of the elements in vectors.
+    first_row: usize,
     /// Whether computing a residual or a smoother's step in the same pass saves time.
     one_pass: bool,
 }
@@ -264,7 +266,7 @@ impl<T: Scalar> Simplex<T> {
             sides: tables[0].ptr(),
             n_elements: n as u32,
             padding: 0,
-            copied: layout.real as u64,
+            copied: (layout.real - t.first_row) as u64,
             n_copied: (layout.rows.len() - layout.real) as u64,
         };
         let (entries, few) = match products {
@@ -275,7 +277,18 @@ impl<T: Scalar> Simplex<T> {
         let rounded = DeviceBuffer::from_slice(cuda, "an operator's matrices", &few)?;
         let config = config.early(true);
         let one_pass = by_element || products == Products::Rounded && (t.dim, t.np) == HIDDEN;
-        Ok(Some(Self { numbers, tables, rows, matrices, rounded, arguments, function, config, one_pass }))
+        Ok(Some(Self {
+            numbers,
+            tables,
+            rows,
+            matrices,
+            rounded,
+            arguments,
+            function,
+            config,
+            first_row: t.first_row,
+            one_pass,
+        }))
     }
 
     /// The text of the kernel; `None` if the order is too high for it.
@@ -307,9 +320,10 @@ impl<T: Scalar> Simplex<T> {
             let matrices = if self.rounded.is_empty() { self.matrices.ptr() } else { self.rounded.ptr() };
             args.value(WithMatrices { matrices, others: self.arguments });
         }
-        args.buffer(u).buffer(au).value(finish.map_or(0.0, |f| f.beta));
-        args.pointer(finish.and_then(|f| f.inverse_diagonal).map_or(0, DeviceBuffer::ptr));
-        args.pointer(finish.map_or(0, |f| f.b.ptr()));
+        let own = |vector: &DeviceBuffer<T>| vector.ptr_at(self.first_row);
+        args.pointer(own(u)).pointer(own(au)).value(finish.map_or(0.0, |f| f.beta));
+        args.pointer(finish.and_then(|f| f.inverse_diagonal).map_or(0, own));
+        args.pointer(finish.map_or(0, |f| own(f.b)));
         // SAFETY: the arguments are those of the kernel, whose tables lead to rows of vectors of the
         // operator's length, which was checked.
         unsafe { cuda.launch(&self.function, self.config, &args) }

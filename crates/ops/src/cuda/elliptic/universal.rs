@@ -1,6 +1,8 @@
-//! Launches of `elliptic.cu`: any elements, two kernels for each part, from the host's tables.
+//! Launches of `elliptic.cu`: any elements, two kernels for each part, from the host's tables. They also
+//! complete the results of the kernel of simplices where a mesh has other elements as well.
 
 use super::reaction::ReactionTable;
+use super::simplex::{Finish, STEP};
 use crate::cuda::elliptic::{upload, with_headers};
 use crate::elliptic::device::{DeviceLayout, DevicePart};
 use crate::error::OpsError;
@@ -105,6 +107,7 @@ struct PartArgument {
     sides: u64,
     meets: u64,
     face_of: u64,
+    numbers: u64,
     matrices: [MatrixArgument; 5],
     first_row: u64,
     first_point: u64,
@@ -116,9 +119,11 @@ struct PartArgument {
 
 struct Part<T: Scalar> {
     numbers: [DeviceBuffer<T>; 2],
-    tables: [DeviceBuffer<u32>; 3],
+    tables: [DeviceBuffer<u32>; 4],
     matrices: [DeviceRows<T>; 5],
     argument: PartArgument,
+    /// Number of elements to which the operator is applied.
+    tested: usize,
     /// Numbers of a row of the metric that ends with the reaction, if there is one.
     with_reaction: Option<usize>,
     publish: (Function, LaunchConfig),
@@ -152,6 +157,8 @@ fn text<T: Scalar>(part: &DevicePart) -> Result<(Source, Blocks, [usize; 2]), Op
         .define("POINTS", part.n_points)
         .define("VALUES", part.n_values)
         .define("ENTRIES", part.entries)
+        .header(STEP.0, STEP.1)
+        .define("LISTED", u8::from(!part.numbers.is_empty()))
         .define("PER_POINT", u8::from(part.per_point))
         .define("SKEW", u8::from(skew))
         .define("ELEMENTS", blocks.elements)
@@ -163,24 +170,37 @@ fn text<T: Scalar>(part: &DevicePart) -> Result<(Source, Blocks, [usize; 2]), Op
 }
 
 impl<T: Scalar> Universal<T> {
-    pub(super) fn new(cuda: &Cuda, layout: &DeviceLayout, of_host: &[DevicePart]) -> Result<Self, OpsError> {
+    /// The kernels of the parts `of_host`. With `whole` these are all elements, and the first kernel also
+    /// copies the rows that belong to none.
+    pub(super) fn new(
+        cuda: &Cuda,
+        layout: &DeviceLayout,
+        of_host: &[DevicePart],
+        whole: bool,
+    ) -> Result<Self, OpsError> {
         let mut parts = Vec::new();
         for part in of_host {
             let (source, blocks, shared) = text::<T>(part)?;
             let module = cuda.compile(&source)?;
-            let kernel = |name: &str, shared: usize| -> Result<(Function, LaunchConfig), GpuError> {
-                let function = module.function(name)?;
-                function.set_max_dynamic_shared(shared)?;
-                let n = part.elements.len().div_ceil(blocks.elements);
-                let config = LaunchConfig::new(n as u32, blocks.threads as u32).shared(shared as u32);
-                Ok((function, config.early(true)))
-            };
+            let kernel =
+                |name: &str, n: usize, shared: usize| -> Result<(Function, LaunchConfig), GpuError> {
+                    let function = module.function(name)?;
+                    function.set_max_dynamic_shared(shared)?;
+                    let n = n.div_ceil(blocks.elements);
+                    let config = LaunchConfig::new(n as u32, blocks.threads as u32).shared(shared as u32);
+                    Ok((function, config.early(true)))
+                };
             let numbers = [
                 upload(cuda, "the metric of an operator", &part.metric)?,
                 upload(cuda, "the faces of an operator", &part.face)?,
             ];
             let table = |values: &[u32]| DeviceBuffer::from_slice(cuda, "an operator's neighbours", values);
-            let tables_of = [table(part.sides.as_flattened())?, table(&part.meets)?, table(&part.face_of)?];
+            let tables_of = [
+                table(part.sides.as_flattened())?,
+                table(&part.meets)?,
+                table(&part.face_of)?,
+                table(&part.numbers)?,
+            ];
             let matrix = |m: &Rows| DeviceRows::new(cuda, m);
             let matrices = [
                 matrix(&part.publish)?,
@@ -189,13 +209,14 @@ impl<T: Scalar> Universal<T> {
                 matrix(&part.gradient)?,
                 matrix(&part.test)?,
             ];
-            let last = part.first_row + part.elements.len() * part.np == layout.real;
+            let last = whole && part.first_row + part.elements.len() * part.np == layout.real;
             let argument = PartArgument {
                 metric: numbers[0].ptr(),
                 face: numbers[1].ptr(),
                 sides: tables_of[0].ptr(),
                 meets: tables_of[1].ptr(),
                 face_of: tables_of[2].ptr(),
+                numbers: tables_of[3].ptr(),
                 matrices: std::array::from_fn(|i| matrices[i].argument()),
                 first_row: part.first_row as u64,
                 first_point: part.first_point as u64,
@@ -204,11 +225,12 @@ impl<T: Scalar> Universal<T> {
                 copied: layout.real as u64,
                 n_copied: if last { layout.rows.len() - layout.real } else { 0 } as u64,
             };
-            let (publish, test) =
-                (kernel("elliptic_publish", shared[0])?, kernel("elliptic_test", shared[1])?);
+            let publish = kernel("elliptic_publish", part.elements.len(), shared[0])?;
+            let test = kernel("elliptic_test", part.tested, shared[1])?;
             let with_reaction = (part.n_values > 0).then_some(part.entries);
             let tables = tables_of;
-            parts.push(Part { numbers, tables, matrices, argument, with_reaction, publish, test });
+            let tested = part.tested;
+            parts.push(Part { numbers, tables, matrices, argument, tested, with_reaction, publish, test });
         }
         let published = DeviceBuffer::zeros(cuda, "the traces of an operator", 2 * layout.points)?;
         Ok(Self { parts, published })
@@ -224,6 +246,7 @@ impl<T: Scalar> Universal<T> {
         cuda: &Cuda,
         u: &DeviceBuffer<T>,
         au: &mut DeviceBuffer<T>,
+        finish: Option<Finish<'_, T>>,
     ) -> Result<(), GpuError> {
         let mut args = Args::new();
         for part in &self.parts {
@@ -235,7 +258,10 @@ impl<T: Scalar> Universal<T> {
         }
         for part in &self.parts {
             args.clear();
-            args.value(part.argument).buffer(u).buffer(&self.published).buffer(au);
+            args.value(PartArgument { n_elements: part.tested as u32, ..part.argument });
+            args.buffer(u).buffer(&self.published).buffer(au).value(finish.map_or(0.0, |f| f.beta));
+            args.pointer(finish.and_then(|f| f.inverse_diagonal).map_or(0, DeviceBuffer::ptr));
+            args.pointer(finish.map_or(0, |f| f.b.ptr()));
             // SAFETY: as above.
             unsafe { cuda.launch(&part.test.0, part.test.1, &args)? };
         }
@@ -260,10 +286,13 @@ impl<T: Scalar> Universal<T> {
     /// Bytes that an application moves besides its vectors: `u` is read twice.
     pub(super) fn bytes_moved(&self) -> usize {
         let of_part = |p: &Part<T>| {
-            let vector = p.argument.n_elements as usize * p.matrices[4].rows * T::BYTES;
+            let n = p.argument.n_elements as usize;
+            let vector = n * p.matrices[4].rows * T::BYTES;
+            // Two numbers of a point, written and read; rows of the first matrix are twice the points.
+            let published = 2 * n * p.matrices[0].rows * T::BYTES;
             let faces = 2 * p.numbers[1].bytes();
-            vector + faces + p.numbers[0].bytes() + p.tables[0].bytes()
+            vector + published + faces + p.numbers[0].bytes() + p.tables[0].bytes()
         };
-        self.parts.iter().map(of_part).sum::<usize>() + 2 * self.published.bytes()
+        self.parts.iter().map(of_part).sum::<usize>()
     }
 }

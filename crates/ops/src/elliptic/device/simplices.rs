@@ -1,5 +1,9 @@
 //! Tables for devices of affine triangles and tetrahedra with piecewise constant coefficients.
 //!
+//! In a mesh with other elements as well, curved ones or other shapes, the tables are those of the affine
+//! simplices, and of these the ones beside other elements are listed: their results are of no use, and the
+//! universal kernels compute them again.
+//!
 //! The metric of an element enters through one number for each edge; all matrices are the same for all
 //! elements. With the barycentric coordinates λ_i, and `∂_i − ∂_j` the derivative along the edge from vertex
 //! j to vertex i,
@@ -34,6 +38,8 @@ pub(crate) const OWN: u32 = 32;
 /// An element is stretched if its longest edge is longer than this times its smallest height; a mesh is
 /// stretched if more than a hundredth of its elements are.
 const STRETCHED: f64 = 30.0;
+/// Other kernels compute at most this share of the rows of a mesh; otherwise all.
+const OTHERS: f64 = 0.5;
 /// Nodes and points closer than this are the same.
 const SAME: f64 = 1e-8;
 
@@ -42,6 +48,13 @@ pub(crate) struct Simplices {
     pub(crate) dim: usize,
     pub(crate) np: usize,
     pub(crate) n_elements: usize,
+    /// The span of the elements among those of the layout, and its first row in the device's vectors.
+    pub(crate) span: usize,
+    pub(crate) first_row: usize,
+    /// Elements beside others than these.
+    pub(crate) beside: Vec<u32>,
+    /// Their neighbours among these elements, without the ones in `beside`.
+    pub(crate) near: Vec<u32>,
     /// Whether the mesh is stretched; sums over edges then lose digits.
     pub(crate) stretched: bool,
     /// `[element][edge]`: W of the vertices (0, 1), (0, 2), (1, 2) or (0, 1), (0, 2), (0, 3), (1, 2), (1, 3),
@@ -87,8 +100,8 @@ pub(crate) fn edge(dim: usize, a: usize, b: usize) -> usize {
 }
 
 impl Sipdg<f64> {
-    /// The tables of simplices; `None` if the mesh has other elements, or coefficients that vary within
-    /// elements.
+    /// The tables of simplices; `None` if less than half of the mesh are affine simplices of one shape, or if
+    /// coefficients vary within elements.
     pub(crate) fn simplices(&self, layout: &DeviceLayout) -> Option<Simplices> {
         self.space.problem.host.install(|| Simplices::new(&self.space, layout))
     }
@@ -96,19 +109,20 @@ impl Sipdg<f64> {
 
 impl Simplices {
     fn new(space: &Space<f64>, layout: &DeviceLayout) -> Option<Self> {
-        let [span] = &layout.spans[..] else { return None };
-        let group = &space.groups[0];
+        let (number, span) = layout.spans.iter().enumerate().max_by_key(|(_, s)| s.elements.len() * s.np)?;
+        let (g, p) = span.place;
+        let group = &space.groups[g];
         let (shape, order) = (group.shape, space.order);
         let problem = &space.problem;
         if !matches!(shape, Shape::Triangle | Shape::Tetrahedron)
-            || group.parts[0].spec.rule != MetricRule::Affine
+            || group.parts[p].spec.rule != MetricRule::Affine
             || !problem.kappa.is_piecewise_constant()
             || !problem.lambda.is_piecewise_constant()
             || span.elements.len() >= 1 << (32 - CODE_BITS)
         {
             return None;
         }
-        let (dim, tables) = (shape.dim(), &space.tables[0][0]);
+        let (dim, tables) = (shape.dim(), &space.tables[g][p]);
         let reference = &tables.reference;
         let vertices = shape.vertices();
         let order_of =
@@ -191,6 +205,31 @@ impl Simplices {
         let (mut weights, mut penalty) = (vec![0.0; n * n_edges], vec![0.0; n * (dim + 1)]);
         let (mut ratio, mut reaction) = (vec![1.0; n * (dim + 1)], vec![0.0; n]);
         let mut sides = vec![0; n * (dim + 1)];
+        let is_one = |element: usize| layout.places[element].0 as usize == number;
+        let faces = |element: usize| (0..=dim).map(move |f| space.across(element, f));
+        let is_beside = |&element: &u32| {
+            faces(element as usize)
+                .any(|b| matches!(b, Beyond::Element { side, .. } if !is_one(side.element as usize)))
+        };
+        let beside_others: Vec<bool> = span.elements.par_iter().map(is_beside).collect();
+        let listed =
+            |wanted: &dyn Fn(usize) -> bool| (0..n).filter(|&i| wanted(i)).map(|i| i as u32).collect();
+        let beside: Vec<u32> = listed(&|i| beside_others[i]);
+        let recomputed = layout.real - (n - beside.len()) * span.np;
+        if recomputed as f64 > OTHERS * layout.real as f64 {
+            return None;
+        }
+        let mut is_near = vec![false; n];
+        for &i in &beside {
+            for beyond in faces(span.elements[i as usize] as usize) {
+                if let Beyond::Element { side, .. } = beyond
+                    && is_one(side.element as usize)
+                {
+                    is_near[layout.places[side.element as usize].1 as usize] = true;
+                }
+            }
+        }
+        let near: Vec<u32> = listed(&|i| is_near[i] && !beside_others[i]);
         let stretched = AtomicUsize::new(0);
         let rows = weights
             .par_chunks_mut(n_edges)
@@ -232,6 +271,10 @@ impl Simplices {
                 let code;
                 (penalty[c], ratio[c]) = (of_face[0] * surface * tau, of_face[0] / kappa);
                 (sides[c], code) = match space.across(element, f) {
+                    // Replaced by the universal kernels.
+                    Beyond::Element { side, .. } if !is_one(side.element as usize) => {
+                        (i as u32, own as u32 | OPPOSITE)
+                    }
                     Beyond::Element { side, orientation } => {
                         let code = side.face as usize * dim + orientation as usize;
                         (layout.places[side.element as usize].1, code as u32)
@@ -255,6 +298,10 @@ impl Simplices {
             dim,
             np: reference.n_basis,
             n_elements: n,
+            span: number,
+            first_row: span.first_row,
+            beside,
+            near,
             stretched: 100 * stretched.into_inner() > n,
             weights,
             penalty,
