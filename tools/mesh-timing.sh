@@ -3,6 +3,7 @@
 # refined to at least 8 million unknowns, for Euler and Navier–Stokes at p = 2, 3, 4.
 #
 #     tools/mesh-timing.sh [PROGRAM [DEVICE]]      (default: target/release/dgsuite cuda)
+#     RIEMANN=roe tools/mesh-timing.sh             (default: rusanov, as `dgsuite bench`)
 #
 # Each run takes 100 steps of LSERK(5,4) with the default form (modal, over-integrated), boundaries and the
 # step bound included, without outputs. Elements at walls are curved. Compare with affine boxes of the same
@@ -14,6 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 program=${1:-target/release/dgsuite}
 device=${2:-cuda}
+riemann=${RIEMANN:-rusanov}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -30,7 +32,7 @@ file() {
     cat <<END
 mesh: { file: $PWD/data/meshes/$name.msh }
 physics: { $physics }
-space: { riemann: roe }
+space: { riemann: $riemann }
 initial: { rho: rho_ref, u: u_ref, v: 0$w, p: p_ref }
 boundaries: { $body: { type: $wall }, far: { type: far-field, rho: rho_ref, u: u_ref, v: 0$w, p: p_ref } }
 time: { scheme: lserk54, steps: 100 }
@@ -41,7 +43,7 @@ END
 row() {
     local model=$1 name=$2 refined=$3 file=$4 p
     for p in 2 3 4; do
-        local set=(--set "space.order=$p" --set "mesh.refine=$refined" --set time.steps=100)
+        local set=(--set "space.riemann=$riemann" --set "space.order=$p" --set "mesh.refine=$refined" --set time.steps=100)
         "$program" run --quiet "$file" --device "$device" --output "$scratch/out" "${set[@]}" --set monitors=[] --set checks=[] \
             --set output.fields=none --set output.checkpoint=none >&2
         awk -v model="$model" -v name="$name" -v p="$p" -v s="$(value run_s)" -v g="$(value gdofs_per_s)" \

@@ -6,3 +6,4 @@ pub(super) mod operators;
 pub(super) mod passes;
 pub(super) mod published;
 pub(super) mod setting;
+pub(super) mod speed;

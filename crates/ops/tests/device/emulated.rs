@@ -109,6 +109,8 @@ fn cases() -> Vec<Case> {
     on_box("box", hexahedron, 1, false, "modal", 1, 1);
     on_box("periodic", hexahedron, 1, true, "over-integrated", 1, 2);
     on_box("periodic", hexahedron, 1, true, "modal", 2, 2);
+    // The first order whose step bound is computed with a chain of factors.
+    on_box("box", hexahedron, 1, false, "modal", 3, 1);
     on_box("periodic", hexahedron, 1, true, "collocated", 4, 2);
     on_box("box", hexahedron, 1, false, "collocated", 6, 1);
     on_box("box", hexahedron, 1, false, "collocated", 7, 1);

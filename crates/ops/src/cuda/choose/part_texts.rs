@@ -5,6 +5,7 @@ use crate::cuda::text::kernel_text::{self, KernelText, LawText, Universal};
 use crate::cuda::text::operators::Packed;
 use crate::cuda::text::published;
 use crate::cuda::text::setting::Setting;
+use crate::cuda::text::speed;
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use crate::space::chain::Factors;
@@ -57,6 +58,7 @@ pub(crate) fn part_texts<T: PackScalar>(
     if let Some(lifts) = &lifts {
         packed.add_lifts(lifts);
     }
+    let dense = speed::add_dense(&mut packed, &factors);
     let universal = Universal { of, factors: &factors, packed: &packed };
     let residual = |stage| {
         if let Some(fast) = passes {
@@ -77,7 +79,7 @@ pub(crate) fn part_texts<T: PackScalar>(
         fast_traces: fast_traces.is_some(),
         residual: residual(false),
         stage: residual(true),
-        speed: kernel_text::speed(&universal),
+        speed: speed::speed(&universal, dense),
         traces: fast_traces.or_else(|| written.then(|| kernel_text::traces(&universal))),
         gradient: match (passes, &lifts) {
             (Some(fast), _) => fast.gradient.clone(),

@@ -88,8 +88,8 @@ const fn rule_number(rule: MetricRule) -> u8 {
 
 /// The work space of a universal kernel, and the number of elements that a block processes.
 #[derive(Clone, Debug, PartialEq)]
-struct Plan {
-    elements: usize,
+pub(super) struct Plan {
+    pub(super) elements: usize,
     threads: usize,
     /// Size in scalars.
     work: usize,
@@ -106,12 +106,23 @@ impl Plan {
         let threads: usize = if rows > 128 { 256 } else { 128 };
         let fit = (SHARED_LIMIT / 2 / (per_element * bytes).max(1)).max(1);
         let elements = (threads * 3 / 2).div_ceil(rows).min(fit).max(1);
+        let scalars = |&(name, rows): &(_, usize)| (name, rows * sizes.fields * elements);
+        Self::of_block(elements, threads, &regions.iter().map(scalars).collect::<Vec<_>>(), bytes)
+    }
+
+    /// The plan for a number of elements of a block; `regions`: their sizes in scalars.
+    pub(super) fn of_block(
+        elements: usize,
+        threads: usize,
+        regions: &[(&'static str, usize)],
+        bytes: usize,
+    ) -> Self {
         let mut at = 0;
         let regions = regions
             .iter()
-            .map(|&(name, rows)| {
+            .map(|&(name, scalars)| {
                 let begin = at;
-                at += rows * sizes.fields * elements;
+                at += scalars;
                 (name, begin)
             })
             .collect();
@@ -296,12 +307,22 @@ pub(crate) struct Universal<'a, T: PackScalar> {
 pub(crate) fn universal<T: PackScalar>(
     name: &str,
     body: &str,
-    Universal { of, packed, .. }: &Universal<'_, T>,
+    of: &Universal<'_, T>,
     stage: u8,
     regions: &[(&'static str, usize)],
 ) -> KernelText {
+    planned(name, body, of, stage, &Plan::new(&of.of.sizes(), T::BYTES, regions))
+}
+
+/// As [`universal`], with its own plan.
+pub(super) fn planned<T: PackScalar>(
+    name: &str,
+    body: &str,
+    Universal { of, packed, .. }: &Universal<'_, T>,
+    stage: u8,
+    plan: &Plan,
+) -> KernelText {
     let (Setting { law, group, .. }, sizes) = (*of, of.sizes());
-    let plan = Plan::new(&sizes, T::BYTES, regions);
     let text =
         format!("{}#include \"sparse.cuh\"\n{}#line 1 \"{name}\"\n{body}", law.preamble(), packed.text);
     let source = sizes.define(with_headers::<T>(name, text), &group.face_offsets);
@@ -336,26 +357,6 @@ pub(crate) fn traces<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
     let between = widest_between(&factors.interp_face);
     let regions = [("STATE_AT", s.np), ("EVEN_AT", between), ("ODD_AT", 0), ("OUT_AT", s.nf)];
     universal("traces.cu", include_str!("traces.cu"), of, 0, &regions)
-}
-
-/// Builds the kernel of the step bound of a part.
-pub(crate) fn speed<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
-    let (law, factors) = (of.of.law, of.factors);
-    let s = of.of.sizes();
-    let (points, between) = if s.collocated { (0, 0) } else { (s.nq, widest_between(&factors.interp)) };
-    let odd = if factors.interp.len() > 2 { between } else { 0 };
-    // One number for each point needs less than `nq` rows.
-    let regions = [
-        ("STATE_AT", s.np),
-        ("POINTS_AT", points),
-        ("EVEN_AT", between),
-        ("ODD_AT", odd),
-        ("FOUND_AT", s.nq),
-        ("DIFFUSIVITY_AT", if law.lifts.is_some() { s.nq } else { 0 }),
-    ];
-    let mut text = universal("speed.cu", include_str!("speed.cu"), of, 0, &regions);
-    text.source = text.source.define("DIFFUSION", u8::from(law.lifts.is_some()));
-    text
 }
 
 /// Builds the kernel of the reactions of a part.

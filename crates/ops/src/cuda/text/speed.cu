@@ -1,11 +1,14 @@
 // Step bound of each element, unit / (λ + ν σ/τ), the smallest over a part, and the detection of bad states.
 //
 // A state that is not finite or not admissible is reported by its slot. A block processes ELEMENTS elements
-// at a time. Same computation as `Discretization::time_step` on the host.
+// at a time, and TEAM threads share an element: each computes AT_ONCE of its points at once. Same computation
+// as `Discretization::time_step` on the host.
 //
-// Macros beside those of common.cuh: BLOCK threads; ELEMENTS elements; the chain INTERP; the layout of the
-// work space POINTS_AT, EVEN_AT, ODD_AT, FOUND_AT and its size WORK; it is in shared memory if SHARED_WORK;
-// DIFFUSION if the law has a diffusivity, and then DIFFUSIVITY_AT.
+// Macros beside those of common.cuh: BLOCK threads; ELEMENTS; TEAM; AT_ONCE; the layout of the work space
+// STATE_AT, FOUND_AT and its size WORK; it is in shared memory if SHARED_WORK; DIFFUSION if the law has a
+// diffusivity. With BY_LANES states are kept as [row][field][element] with the stride STRIDE, and the
+// interpolation is the dense table [node][point] at DENSE_AT; otherwise it is the chain INTERP, with
+// POINTS_AT, EVEN_AT, ODD_AT.
 
 constexpr u32 NONE = 0xffffffffu;
 
@@ -28,14 +31,89 @@ static __device__ __forceinline__ StepBound least_of_block(StepBound bound) {
     return tree[0];
 }
 
+// The states of `n` elements from `slot` on, as [row][field][element]. A barrier is needed after.
+static __device__ __forceinline__ void load_lanes(const Arguments& a, u32 slot, u32 n, real* to) {
+    constexpr u32 len = NP * FIELDS;
+    for (u32 i = threadIdx.x; i < ELEMENTS * len; i += BLOCK) {
+        const u32 e = LANES > 1 ? i % ELEMENTS : i / len, entry = LANES > 1 ? i / ELEMENTS : i % len;
+        if (e >= n) continue;
+        const u32 at = PLANAR ? entry % NP * FIELDS + entry / NP : entry;
+        to[at * STRIDE + e] = __ldg(a.u + slot_begin(slot + e, STATE_BLOCK) + entry * LANES);
+    }
+}
+
+// The states of element `e` of the block at the points `first`, `first` + TEAM, …; beyond the last point,
+// its.
+static __device__ __forceinline__ void states_at(const Arguments& a, const real* work, u32 e, u32 first,
+                                                 real (&state)[AT_ONCE][FIELDS]) {
+    u32 q[AT_ONCE];
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; ++i) q[i] = first + i * TEAM < NQ ? first + i * TEAM : NQ - 1;
+#if !BY_LANES
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; ++i)
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) state[i][k] = work[POINTS_AT + (e * NQ + q[i]) * FIELDS + k];
+#elif COLLOCATED
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; ++i)
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) state[i][k] = work[STATE_AT + (q[i] * FIELDS + k) * STRIDE + e];
+#else
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; ++i)
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) state[i][k] = 0;
+#pragma unroll 2
+    for (u32 j = 0; j < NP; ++j) {
+        real x[FIELDS];
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) x[k] = work[STATE_AT + (j * FIELDS + k) * STRIDE + e];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; ++i) {
+            const real m = __ldg(a.tables + DENSE_AT + j * NQ + q[i]);
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) state[i][k] += m * x[k];
+        }
+    }
+#endif
+}
+
+// Largest speed and diffusivity of some points, and whether a state is bad.
+struct Largest {
+    real speed, diffusivity;
+    bool bad;
+};
+
+static __device__ __forceinline__ void add_point(const Parameters& parameters, const real (&state)[FIELDS],
+                                                 Largest& l) {
+    bool finite = true;
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) finite = finite && state[k] - state[k] == 0;
+    real w[2];
+    wave(parameters, state, w);
+    l.bad = l.bad || !(finite && w[0] - w[0] == 0 && w[1] > 0);
+    l.speed = w[0] > l.speed ? w[0] : l.speed;
+#if DIFFUSION
+    real nu[1];
+    diffusivity(parameters, state, nu);
+    l.bad = l.bad || !(nu[0] - nu[0] == 0);
+    l.diffusivity = nu[0] > l.diffusivity ? nu[0] : l.diffusivity;
+#endif
+}
+
 // `unit`, `spread`: of each slot; `spread` is σ/τ and read with DIFFUSION only; `steps`: the step of each
 // slot, or null; `partial`: one bound per block.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     wave_speed(const Arguments a, const Parameters parameters, const double* unit, const double* spread,
                real* steps, StepBound* partial) {
     real* work = work_space(a);
-    real* u = work;
-    real* points = COLLOCATED ? work : work + POINTS_AT;
+    // The element of a thread, and its place in the team: threads of a warp read different elements with
+    // BY_LANES, different points otherwise.
+    const u32 e = BY_LANES ? threadIdx.x % ELEMENTS : threadIdx.x / TEAM;
+    const u32 member = BY_LANES ? threadIdx.x / ELEMENTS : threadIdx.x % TEAM;
+    // [member][element]: the largest speed, or −1 if a state is bad, and the largest diffusivity.
+    real *speeds = work + FOUND_AT, *diffusivities = speeds + BLOCK;
     StepBound bound;
     bound.step = 1.0 / 0.0;
     bound.bad = NONE;
@@ -44,49 +122,51 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     for (u32 group = blockIdx.x; group < groups; group += gridDim.x) {
         const u32 element = group * ELEMENTS;
         const u32 left = a.count - element, n = left < ELEMENTS ? left : ELEMENTS;
-        load_states(a, a.first + element, n, u);
-        dg_block_sync();
-        if (!COLLOCATED) multiply_chain(a, INTERP, n, u, work + EVEN_AT, work + ODD_AT, points);
-        // The speed at each point, or −1 if the state is bad.
-        real* found = work + FOUND_AT;
-        for (u32 item = threadIdx.x; item < n * NQ; item += BLOCK) {
-            real state[FIELDS], w[2];
-            bool finite = true;
-#pragma unroll
-            for (int k = 0; k < FIELDS; ++k) {
-                state[k] = points[item * FIELDS + k];
-                finite = finite && state[k] - state[k] == 0;
-            }
-            wave(parameters, state, w);
-            finite = finite && w[0] - w[0] == 0;
-            found[item] = finite && w[1] > 0 ? w[0] : (real)(-1);
+        const u32 slot = a.first + element + threadIdx.x;
+        const double own_unit = threadIdx.x < n ? __ldg(unit + slot) : 0;
 #if DIFFUSION
-            real nu[1];
-            diffusivity(parameters, state, nu);
-            work[DIFFUSIVITY_AT + item] = nu[0];
+        const double own_spread = threadIdx.x < n ? __ldg(spread + slot) : 0;
+#endif
+#if BY_LANES
+        load_lanes(a, a.first + element, n, work + STATE_AT);
+        dg_block_sync();
+#else
+        load_states(a, a.first + element, n, work + STATE_AT);
+        dg_block_sync();
+        multiply_chain(a, INTERP, n, work + STATE_AT, work + EVEN_AT, work + ODD_AT, work + POINTS_AT);
+#endif
+        if (e < n) {
+            Largest l = {0, 0, false};
+            for (u32 first = member; first < NQ; first += TEAM * AT_ONCE) {
+                real state[AT_ONCE][FIELDS];
+                states_at(a, work, e, first, state);
+#pragma unroll
+                for (int i = 0; i < AT_ONCE; ++i) add_point(parameters, state[i], l);
+            }
+            speeds[member * ELEMENTS + e] = l.bad ? (real)(-1) : l.speed;
+#if DIFFUSION
+            diffusivities[member * ELEMENTS + e] = l.diffusivity;
 #endif
         }
         dg_block_sync();
-        for (u32 e = threadIdx.x; e < n; e += BLOCK) {
+        if (threadIdx.x < n) {
             real fastest = 0;
             bool bad = false;
-            for (u32 q = 0; q < NQ; ++q) {
-                const real s = found[e * NQ + q];
+            for (u32 m = 0; m < TEAM; ++m) {
+                const real s = speeds[m * ELEMENTS + threadIdx.x];
                 bad = bad || s < 0;
                 fastest = s > fastest ? s : fastest;
             }
-            const u32 slot = a.first + element + e;
 #if DIFFUSION
             // Diffusion increases the speed of waves by ν σ/τ.
             real largest = 0;
-            for (u32 q = 0; q < NQ; ++q) {
-                const real nu = work[DIFFUSIVITY_AT + e * NQ + q];
-                bad = bad || !(nu - nu == 0);
+            for (u32 m = 0; m < TEAM; ++m) {
+                const real nu = diffusivities[m * ELEMENTS + threadIdx.x];
                 largest = nu > largest ? nu : largest;
             }
-            fastest += (real)(spread[slot] * (double)largest);
+            fastest += (real)(own_spread * (double)largest);
 #endif
-            const double step = fastest > 0 ? unit[slot] / (double)fastest : 1.0 / 0.0;
+            const double step = fastest > 0 ? own_unit / (double)fastest : 1.0 / 0.0;
             if (steps) steps[slot] = (real)step;
             StepBound mine;
             mine.step = step;
