@@ -70,11 +70,16 @@ impl<T: PackScalar> Space<T> {
     }
 
     /// The contribution of the faces to the diagonal block of an element: calls
-    /// `add(point, stiffness, penalty, slopes)` at each face point, where
-    /// `penalty φ_i φ_j − stiffness (φ_i s_j + s_i φ_j)` is to be added; `point` is a row of the tables of
-    /// the reference element.
-    fn face_terms(&self, element: usize, terms: &ElementTerms, mut add: impl FnMut(usize, f64, f64, &[f64])) {
-        let np = self.tables_of(element).reference.n_basis;
+    /// `add(point, stiffness, penalty, b)` at each face point, where
+    /// `penalty φ_i φ_j − stiffness (φ_i s_j + s_i φ_j)` is to be added, with the derivatives `s` along the
+    /// conormal `b`; `point` is a row of the tables of the reference element.
+    fn face_terms(
+        &self,
+        element: usize,
+        terms: &ElementTerms,
+        mut add: impl FnMut(usize, f64, f64, Option<[f64; 3]>),
+    ) {
+        let offsets = &self.tables_of(element).reference.face_offsets;
         for face in 0..self.problem.mesh.shape(element).n_faces() {
             let (stiffness, mass) = match self.across(element, face) {
                 Beyond::Element { .. } => (0.5, 1.0),
@@ -82,17 +87,17 @@ impl<T: PackScalar> Space<T> {
                     EllipticBoundary::Dirichlet => (1.0, 2.0),
                     EllipticBoundary::Neumann => continue,
                     EllipticBoundary::Robin { alpha } => {
-                        let offsets = &self.tables_of(element).reference.face_offsets;
                         for point in offsets[face]..offsets[face + 1] {
-                            add(point, 0.0, alpha * terms.face[point].weight, &[]);
+                            add(point, 0.0, alpha * terms.face[point].weight, None);
                         }
                         continue;
                     }
                 },
             };
-            let side = self.side(element, face, terms);
-            for (q, (w, slopes)) in side.weight.iter().zip(side.slopes.chunks_exact(np)).enumerate() {
-                add(side.first + q, stiffness * w, mass * side.tau * w, slopes);
+            let (tau, kappa) = self.face_coefficients(element, face);
+            for (point, kappa) in (offsets[face]..).zip(kappa) {
+                let (at, w) = (&terms.face[point], kappa * terms.face[point].weight);
+                add(point, stiffness * w, mass * tau * w, Some(at.conormal()));
             }
         }
     }
@@ -103,7 +108,8 @@ impl<T: PackScalar> Space<T> {
     }
 
     fn own_block(&self, element: usize, terms: &ElementTerms) -> Matrix {
-        let reference = &self.tables_of(element).reference;
+        let tables = self.tables_of(element);
+        let reference = &tables.reference;
         let np = reference.n_basis;
         let mut out = Matrix::zeros(np, np);
         let upper = &mut out.data;
@@ -115,8 +121,9 @@ impl<T: PackScalar> Space<T> {
                 }
             }
         });
-        self.face_terms(element, terms, |point, stiffness, penalty, slopes| {
+        self.face_terms(element, terms, |point, stiffness, penalty, conormal| {
             let phi = reference.interp_face.row(point);
+            let slopes = tables.slopes(point, conormal);
             for (i, row) in upper.chunks_exact_mut(np).enumerate() {
                 if stiffness == 0.0 {
                     for j in i..np {
@@ -150,19 +157,30 @@ impl<T: PackScalar> Space<T> {
         out
     }
 
-    /// The diagonal of an element's diagonal block.
+    /// The diagonal of an element's diagonal block. Only functions that do not vanish at a point contribute
+    /// there: with nodes on lines, few of all.
     fn own_diagonal(&self, element: usize, terms: &ElementTerms) -> Vec<f64> {
-        let reference = &self.tables_of(element).reference;
-        let mut out = vec![0.0; reference.n_basis];
-        self.volume_terms(element, terms, |factor, f| {
-            for (out, f) in out.iter_mut().zip(f) {
-                *out += factor * f * f;
+        let tables = self.tables_of(element);
+        let dim = self.problem.mesh.dim;
+        let mut out = vec![0.0; tables.reference.n_basis];
+        for (q, (jw, metric)) in terms.jw.iter().zip(&terms.metric).enumerate() {
+            let (stiffness, mass) = (jw * terms.kappa[q], jw * terms.lambda[q]);
+            for &(i, ref derivative) in tables.derivatives_at(q) {
+                for x in 0..dim {
+                    let slope: f64 = metric.iter().zip(derivative).take(dim).map(|(row, d)| row[x] * d).sum();
+                    out[i] += stiffness * slope * slope;
+                }
             }
-        });
-        self.face_terms(element, terms, |point, stiffness, penalty, slopes| {
-            for (i, (out, phi)) in out.iter_mut().zip(reference.interp_face.row(point)).enumerate() {
-                let slope = slopes.get(i).map_or(0.0, |slope| 2.0 * stiffness * slope);
-                *out += phi * (penalty * phi - slope);
+            if mass != 0.0 {
+                for &(i, phi) in tables.values_at(q) {
+                    out[i] += mass * phi * phi;
+                }
+            }
+        }
+        self.face_terms(element, terms, |point, stiffness, penalty, conormal| {
+            for &(i, phi) in tables.traces_at(point) {
+                let slope = conormal.map_or(0.0, |b| tables.slope(point, i, &b));
+                out[i] += phi * (penalty * phi - 2.0 * stiffness * slope);
             }
         });
         for face in 0..self.problem.mesh.shape(element).n_faces() {
@@ -416,8 +434,8 @@ impl<T: PackScalar> Sipdg<T> {
             let lambda = space.problem.lambda.at(element, &tables.lambda);
             let mut out = vec![0.0; tables.reference.n_basis];
             for (q, (jw, lambda)) in space.terms(element).jw.iter().zip(lambda).enumerate() {
-                for (out, phi) in out.iter_mut().zip(tables.reference.interp_volume.row(q)) {
-                    *out += jw * lambda * phi * phi;
+                for &(i, phi) in tables.values_at(q) {
+                    out[i] += jw * lambda * phi * phi;
                 }
             }
             out

@@ -6,6 +6,7 @@
 
 use super::coefficient::Coefficient;
 use crate::error::OpsError;
+use crate::lanes::panel::Rows;
 use crate::space::geometry::{GeometryTables, reference_normal};
 use crate::space::scheme::{MetricRule, Need, PartSpec};
 use dgsuite_basis::{
@@ -75,6 +76,11 @@ pub(super) struct Tables {
     pub(super) lambda: Matrix,
     /// For each face and orientation: for each point of the face, the matching point of the other side.
     meets: Vec<Vec<Vec<usize>>>,
+    /// The functions that do not vanish at each volume point and at each face point, and their values.
+    values: Rows,
+    traces: Rows,
+    /// The same for their derivatives at volume points.
+    derivatives: Vec<Vec<(usize, [f64; 3])>>,
 }
 
 impl Tables {
@@ -139,6 +145,9 @@ impl Tables {
             trace,
             kappa: [kappa.table(shape, &reference.volume.points), kappa.table(shape, &reference.face_points)],
             lambda: lambda.table(shape, &reference.volume.points),
+            values: Rows::dense(&reference.interp_volume),
+            traces: Rows::dense(&reference.interp_face),
+            derivatives: derivatives(reference),
             reference: Arc::clone(reference),
         })
     }
@@ -165,10 +174,43 @@ impl Tables {
         out
     }
 
+    /// The functions that do not vanish at a volume point, and their values.
+    pub(super) fn values_at(&self, point: usize) -> &[(usize, f64)] {
+        &self.values.rows[point]
+    }
+
+    /// The functions that do not vanish at a face point, and their values.
+    pub(super) fn traces_at(&self, point: usize) -> &[(usize, f64)] {
+        &self.traces.rows[point]
+    }
+
+    /// The functions whose gradients do not vanish at a volume point, and the gradients.
+    pub(super) fn derivatives_at(&self, point: usize) -> &[(usize, [f64; 3])] {
+        &self.derivatives[point]
+    }
+
+    /// `Σ_d b_d ∂φ_i/∂r_d` at a face point.
+    pub(super) fn slope(&self, point: usize, i: usize, b: &[f64; 3]) -> f64 {
+        let dim = self.reference.spec.shape.dim();
+        b.iter().zip(&self.face_derivative).take(dim).map(|(b, d)| b * d[(point, i)]).sum()
+    }
+
     /// The tables of a geometry order.
     pub(super) fn of_order(&self, order: usize) -> &GeometryTables {
         &self.geometry[self.geometry.iter().position(|(n, _)| *n == order).unwrap_or(0)].1
     }
+}
+
+/// Gradients of the functions at the volume points, without those that vanish.
+fn derivatives(reference: &ReferenceElement) -> Vec<Vec<(usize, [f64; 3])>> {
+    let clean: Vec<Matrix> =
+        reference.derivative.iter().take(reference.spec.shape.dim()).map(clean).collect();
+    let at = |q: usize, i: usize| std::array::from_fn(|d| clean.get(d).map_or(0.0, |m| m[(q, i)]));
+    let row = |q: usize| {
+        let all = (0..reference.n_basis).map(|i| (i, at(q, i)));
+        all.filter(|(_, g)| *g != [0.0; 3]).collect()
+    };
+    (0..reference.volume.points.len()).map(row).collect()
 }
 
 /// For each orientation of a face relative to another: the matching point of each of its points.

@@ -43,9 +43,9 @@ impl GeometryBasis {
 
 fn combine(weights: &Matrix, q: usize, x: &[[f64; 3]]) -> [f64; 3] {
     let mut out = [0.0; 3];
-    for (m, xm) in x.iter().enumerate() {
-        for d in 0..3 {
-            out[d] += weights[(q, m)] * xm[d];
+    for (weight, x) in weights.row(q).iter().zip(x) {
+        for (out, x) in out.iter_mut().zip(x) {
+            *out += weight * x;
         }
     }
     out
