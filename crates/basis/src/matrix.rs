@@ -96,12 +96,14 @@ impl Matrix {
 
     /// Row `i`.
     #[must_use]
+    #[inline]
     pub fn row(&self, i: usize) -> &[f64] {
         &self.data[i * self.cols..(i + 1) * self.cols]
     }
 
     /// Row `i`, mutable.
     #[must_use]
+    #[inline]
     pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
         &mut self.data[i * self.cols..(i + 1) * self.cols]
     }
@@ -315,6 +317,7 @@ impl Matrix {
 impl Index<(usize, usize)> for Matrix {
     type Output = f64;
 
+    #[inline]
     fn index(&self, (i, j): (usize, usize)) -> &f64 {
         debug_assert!(i < self.rows && j < self.cols, "({i}, {j}) of a {} × {}", self.rows, self.cols);
         &self.data[i * self.cols + j]
@@ -322,6 +325,7 @@ impl Index<(usize, usize)> for Matrix {
 }
 
 impl IndexMut<(usize, usize)> for Matrix {
+    #[inline]
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut f64 {
         debug_assert!(i < self.rows && j < self.cols, "({i}, {j}) of a {} × {}", self.rows, self.cols);
         &mut self.data[i * self.cols + j]

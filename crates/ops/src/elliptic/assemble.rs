@@ -165,9 +165,9 @@ impl<T: PackScalar> Space<T> {
         let mut out = vec![0.0; tables.reference.n_basis];
         for (q, (jw, metric)) in terms.jw.iter().zip(&terms.metric).enumerate() {
             let (stiffness, mass) = (jw * terms.kappa[q], jw * terms.lambda[q]);
-            for &(i, ref derivative) in tables.derivatives_at(q) {
+            for &(i, d) in tables.derivatives_at(q) {
                 for x in 0..dim {
-                    let slope: f64 = metric.iter().zip(derivative).take(dim).map(|(row, d)| row[x] * d).sum();
+                    let slope = metric[0][x] * d[0] + metric[1][x] * d[1] + metric[2][x] * d[2];
                     out[i] += stiffness * slope * slope;
                 }
             }

@@ -7,7 +7,7 @@ use super::space::ElementTerms;
 use super::{Beyond, BoundaryField, EllipticBoundary, Field, GradientField, Sipdg, Space};
 use crate::fields::Sample;
 use crate::lanes::simd::PackScalar;
-use crate::space::geometry::volume_factors;
+use crate::space::geometry::{gradients, volume_factors};
 use crate::space::positions::image;
 use crate::space::positions::positions;
 use dgsuite_basis::{LagrangeBasis, Matrix, Quadrature, ReferenceElement, Shape, lattice::lattice};
@@ -49,7 +49,7 @@ impl Fine {
         for q in 0..x.len() {
             let (j, a) = volume_factors(dim, &[tangents[0][q], tangents[1][q], tangents[2][q]]);
             jw.push(j * self.rule.weights[q]);
-            metric.push(a.map(|row| row.map(|v| v / j)));
+            metric.push(gradients(a, j));
         }
         (x, jw, metric)
     }

@@ -9,7 +9,7 @@ use super::{EllipticBoundary, SipdgOptions};
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use crate::space::connect::{Connectivity, connect, places};
-use crate::space::geometry::{face_factors, volume_factors};
+use crate::space::geometry::{dot, face_factors, gradients, volume_factors};
 use crate::space::group::{Group, build_with, element_points};
 use crate::space::layout::Lanes;
 use crate::space::packing::Packings;
@@ -74,7 +74,8 @@ pub(super) struct FacePoint {
 impl FacePoint {
     /// `b_d = n·∇r_d`, so that `n·∇u = Σ_d b_d ∂u/∂r_d`.
     pub(super) fn conormal(&self) -> [f64; 3] {
-        self.metric.map(|r| (0..3).map(|x| r[x] * self.normal[x]).sum())
+        let [r, s, t] = &self.metric;
+        [dot(*r, self.normal), dot(*s, self.normal), dot(*t, self.normal)]
     }
 }
 
@@ -210,10 +211,9 @@ impl<T: PackScalar> Space<T> {
         let reference = &tables.reference;
         let g = geometry.element(&x, reference);
         let weights = &reference.volume.weights;
-        let inverse = |a: &[[f64; 3]; 3], j: f64| a.map(|row| row.map(|v| v / j));
         ElementTerms {
             jw: g.jacobian.iter().zip(weights).map(|(j, w)| j * w).collect(),
-            metric: g.metric.iter().zip(&g.jacobian).map(|(a, j)| inverse(a, *j)).collect(),
+            metric: g.metric.iter().zip(&g.jacobian).map(|(a, j)| gradients(*a, *j)).collect(),
             kappa: self.problem.kappa.at(element, &tables.kappa[0]),
             lambda: self.lambda_at(element, &tables.lambda),
             face: g
@@ -223,7 +223,7 @@ impl<T: PackScalar> Space<T> {
                 .map(|(q, (normal, s))| {
                     let (j, a) = volume_factors(mesh.dim, &geometry.face.tangents(q, &x));
                     FacePoint {
-                        metric: inverse(&a, j),
+                        metric: gradients(a, j),
                         normal: *normal,
                         weight: s * reference.face_weights[q],
                         scale: s / j,

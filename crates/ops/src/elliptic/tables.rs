@@ -191,8 +191,11 @@ impl Tables {
 
     /// `Σ_d b_d ∂φ_i/∂r_d` at a face point.
     pub(super) fn slope(&self, point: usize, i: usize, b: &[f64; 3]) -> f64 {
-        let dim = self.reference.spec.shape.dim();
-        b.iter().zip(&self.face_derivative).take(dim).map(|(b, d)| b * d[(point, i)]).sum()
+        let mut sum = b[0] * self.face_derivative[0][(point, i)];
+        for d in 1..self.reference.spec.shape.dim() {
+            sum += b[d] * self.face_derivative[d][(point, i)];
+        }
+        sum
     }
 
     /// The tables of a geometry order.

@@ -37,15 +37,18 @@ impl GeometryBasis {
 
     /// `∂x/∂r_d` at point `q`.
     pub(crate) fn tangents(&self, q: usize, x: &[[f64; 3]]) -> [[f64; 3]; 3] {
-        std::array::from_fn(|d| combine(&self.grad[d], q, x))
+        let [r, s, t] = &self.grad;
+        [combine(r, q, x), combine(s, q, x), combine(t, q, x)]
     }
 }
 
-fn combine(weights: &Matrix, q: usize, x: &[[f64; 3]]) -> [f64; 3] {
+pub(crate) fn combine(weights: &Matrix, q: usize, x: &[[f64; 3]]) -> [f64; 3] {
     let mut out = [0.0; 3];
-    for (weight, x) in weights.row(q).iter().zip(x) {
-        for (out, x) in out.iter_mut().zip(x) {
-            *out += weight * x;
+    let row = weights.row(q);
+    for (m, x) in x.iter().enumerate() {
+        let weight = row[m];
+        for d in 0..3 {
+            out[d] += weight * x[d];
         }
     }
     out
@@ -55,7 +58,7 @@ pub(crate) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+pub(crate) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
@@ -70,12 +73,21 @@ pub(crate) fn volume_factors(dim: usize, t: &[[f64; 3]; 3]) -> (f64, [[f64; 3]; 
     }
 }
 
+/// `∇r_d` from `J∇r_d` and `J`.
+pub(crate) fn gradients(mut a: [[f64; 3]; 3], j: f64) -> [[f64; 3]; 3] {
+    for row in &mut a {
+        for v in row {
+            *v /= j;
+        }
+    }
+    a
+}
+
 /// Unit outward normal and surface Jacobian `sJ` (per unit of the face frame) on face `face`.
 pub(crate) fn face_factors(shape: Shape, face: usize, t: &[[f64; 3]; 3]) -> ([f64; 3], f64) {
     let frame = shape.face_tangents(face);
-    let image = |c: [f64; 3]| -> [f64; 3] {
-        std::array::from_fn(|x| t[0][x] * c[0] + t[1][x] * c[1] + t[2][x] * c[2])
-    };
+    let along = |c: &[f64; 3], x: usize| t[0][x] * c[0] + t[1][x] * c[1] + t[2][x] * c[2];
+    let image = |c: [f64; 3]| [along(&c, 0), along(&c, 1), along(&c, 2)];
     let n = if shape.dim() == 2 {
         let a = image(frame[0]);
         [a[1], -a[0], 0.0]
@@ -87,7 +99,7 @@ pub(crate) fn face_factors(shape: Shape, face: usize, t: &[[f64; 3]; 3]) -> ([f6
 
 fn unit(n: [f64; 3]) -> ([f64; 3], f64) {
     let s = dot(n, n).sqrt();
-    (n.map(|c| c / s), s)
+    ([n[0] / s, n[1] / s, n[2] / s], s)
 }
 
 /// The reference normal `N̂` of a face, scaled so that `n sJ = Σ_d N̂_d J∇r_d` (Nanson).

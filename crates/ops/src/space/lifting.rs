@@ -25,7 +25,7 @@ mod tensor;
 use crate::lanes::panel::{Panels, Rows};
 use crate::lanes::simd::PackScalar;
 use crate::space::chain::{Chain, FaceFactors};
-use crate::space::geometry::{GeometryBasis, reference_normal, volume_factors};
+use crate::space::geometry::{GeometryBasis, gradients, reference_normal, volume_factors};
 use crate::space::group::{Group, Part, element_points};
 use crate::space::layout::Lanes;
 use crate::space::scheme::MetricRule;
@@ -328,7 +328,7 @@ pub(crate) fn metric_of(dim: usize, basis: &GeometryBasis, x: &[[f64; 3]]) -> Ve
     (0..basis.len())
         .map(|q| {
             let (j, a) = volume_factors(dim, &basis.tangents(q, x));
-            a.map(|row| row.map(|v| v / j))
+            gradients(a, j)
         })
         .collect()
 }

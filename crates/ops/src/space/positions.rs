@@ -1,6 +1,7 @@
 //! One element at a time: its coefficients, the places of its points, the geometry of its faces.
 
 use crate::lanes::simd::PackScalar;
+use crate::space::geometry::combine;
 use crate::space::group::{Group, element_points};
 use crate::space::scheme::MetricRule;
 use dgsuite_basis::{LagrangeBasis, Matrix, Shape};
@@ -34,9 +35,7 @@ pub(crate) fn positions(mesh: &Mesh, element: usize, points: &[[f64; 3]]) -> Vec
 
 /// Physical coordinates from values of the geometry basis, `[point × node]`, and nodes.
 pub(crate) fn image(weights: &Matrix, nodes: &[[f64; 3]]) -> Vec<[f64; 3]> {
-    (0..weights.rows())
-        .map(|q| std::array::from_fn(|d| nodes.iter().enumerate().map(|(m, x)| weights[(q, m)] * x[d]).sum()))
-        .collect()
+    (0..weights.rows()).map(|q| combine(weights, q, nodes)).collect()
 }
 
 /// Unit normals and surface Jacobians at the points of one face, as the scheme stores them.
