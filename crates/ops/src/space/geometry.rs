@@ -42,6 +42,7 @@ impl GeometryBasis {
     }
 }
 
+/// `Σ_m w_qm x_m`.
 pub(crate) fn combine(weights: &Matrix, q: usize, x: &[[f64; 3]]) -> [f64; 3] {
     let mut out = [0.0; 3];
     let row = weights.row(q);

@@ -58,7 +58,7 @@ pub(crate) fn part_texts<T: PackScalar>(
     if let Some(lifts) = &lifts {
         packed.add_lifts(lifts);
     }
-    let dense = speed::add_dense(&mut packed, &factors);
+    let dense = speed::add_dense(&mut packed, &factors, of.sizes().collocated);
     let universal = Universal { of, factors: &factors, packed: &packed };
     let residual = |stage| {
         if let Some(fast) = passes {

@@ -42,8 +42,8 @@ static __device__ __forceinline__ void load_lanes(const Arguments& a, u32 slot, 
     }
 }
 
-// The states of element `e` of the block at the points `first`, `first` + TEAM, …; beyond the last point,
-// its.
+// The states of element `e` of the block at the points `first`, `first` + TEAM, …; the last point takes the
+// place of points that do not exist.
 static __device__ __forceinline__ void states_at(const Arguments& a, const real* work, u32 e, u32 first,
                                                  real (&state)[AT_ONCE][FIELDS]) {
     u32 q[AT_ONCE];

@@ -19,8 +19,15 @@ const AT_ONCE: usize = 8;
 const DENSE_GAIN: usize = 4;
 
 /// Adds the interpolation to the volume points as a dense table `[node][point]`, and returns its offset;
-/// `None` if the chain of sparse factors takes fewer operations.
-pub(crate) fn add_dense<T: PackScalar>(packed: &mut Packed<T>, factors: &Factors) -> Option<usize> {
+/// `None` if the points are the nodes or if the chain of sparse factors takes fewer operations.
+pub(crate) fn add_dense<T: PackScalar>(
+    packed: &mut Packed<T>,
+    factors: &Factors,
+    collocated: bool,
+) -> Option<usize> {
+    if collocated {
+        return None;
+    }
     let chain = &factors.interp;
     let (first, last) = (&chain.first()?.0, &chain.last()?.0);
     let terms: usize = chain.iter().map(|(m, _)| m.rows.iter().map(Vec::len).sum::<usize>()).sum();
