@@ -254,7 +254,7 @@ pub(crate) fn compare_twins<T: PackScalar>(
     let mut again = DeviceBuffer::from_slice(cuda, "a test", &zero(v.len())).expect("memory");
     let mut register = DeviceBuffer::from_slice(cuda, "a test", &zero(v.len())).expect("memory");
     device.eval(0.0, &on_device, &mut register).expect("a residual");
-    device.stage(0.0, 1.0, weights, &on_device, Some(&first), &mut register, &mut again).expect("a stage");
+    device.stage(0.3, 1.0, weights, &on_device, Some(&first), &mut register, &mut again).expect("a stage");
     for (x, y) in after.to_vec().expect("a copy").iter().zip(&again.to_vec().expect("a copy")) {
         let (x, y) = (x.to_f64(), y.to_f64());
         assert!((x - y).abs() <= tolerance, "{what}: stage {x:e}, as one kernel {y:e}");
@@ -268,8 +268,9 @@ pub(crate) fn compare_twins<T: PackScalar>(
 }
 
 /// Emulated cases whose stage is tested as one kernel: interpolated and collocated face points, in two and
-/// three dimensions, curved elements, several groups per warp.
-const GATHERED: [&str; 4] = [
+/// three dimensions, curved elements, several groups per warp, data on boundaries that depend on time.
+const GATHERED: [&str; 5] = [
+    "6 unknowns, Of(Tetrahedron) of 9 nodal p = 2, diffusion false",
     "curved of 18 Of(Triangle), collocated p = 3",
     "row of 33 Of(Triangle), nodal p = 3",
     "row of 9 Of(Tetrahedron), nodal p = 2",
