@@ -438,6 +438,22 @@ std::vector<std::string> kernel_names(const std::string& text) {
     return names;
 }
 
+// The text, then the headers that it includes, each once.
+std::string with_headers(const nvrtcText& program) {
+    std::string all = program.text;
+    std::vector<bool> taken(program.headers.size(), false);
+    for (bool more = true; more;) {
+        more = false;
+        for (std::size_t i = 0; i < taken.size(); i++) {
+            const auto& [name, text] = program.headers[i];
+            if (taken[i] || all.find("#include \"" + name + "\"") == std::string::npos) continue;
+            all += text;
+            more = taken[i] = true;
+        }
+    }
+    return all;
+}
+
 void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
 std::string variable(const char* name) {
@@ -466,7 +482,7 @@ extern "C" int nvrtcCompileProgram(nvrtcText* program, int n, const char* const*
     main << "#include \"" << program->name << "\"\n";
     main << "extern \"C\" const char shim_text[] = \"" << program->name << "\";\n";
     main << "const shim::Kernel shim::kernels[] = {\n";
-    for (const std::string& name : kernel_names(program->text)) {
+    for (const std::string& name : kernel_names(with_headers(*program))) {
         main << "    kernel(\"" << name << "\", ::" << name << "),\n";
         program->log += "ptxas info    : Compiling entry function '" + name + "' for 'sm_90'\n" +
                         "ptxas info    : Used 32 registers\n";
