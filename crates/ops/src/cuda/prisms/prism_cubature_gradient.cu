@@ -1,13 +1,11 @@
-// First pass of diffusion on prisms integrated by a cubature: one thread per volume point.
+// First pass of diffusion on prisms integrated by a cubature: one thread per volume point; see
+// gradient_pass.cuh.
 //
-// Prisms are affine or curved, triangles times lines. Same computation as `gradient_block` in
-// diffusion_passes.rs on the host; operators come from prism_cubature.rs and prism_cubature_diffusion.rs.
-//
-// The first threads of an element also hold its basis functions; a block processes a few elements. Face
-// points are distributed over all threads, first for the numerical fluxes and again for the published fluxes.
-// Coefficients and their derivatives along the line are computed in the layers and at both ends; the
-// triangle's derivatives are applied together with the interpolation to points. The second pass receives sums
-// in the layers.
+// Prisms are affine or curved, triangles times lines; operators come from prism_cubature.rs and
+// prism_cubature_diffusion.rs. The first threads of an element also hold its basis functions; a block
+// processes a few elements. Coefficients and their derivatives along the line are computed in the layers and
+// at both ends; the triangle's derivatives are applied together with the interpolation to points. The second
+// pass receives sums in the layers.
 //
 // Macros as in prism_cubature.cuh; ETA, the weight of the liftings on their own faces; and SIDE_NORMALS, N̂
 // of the sides in the plane of the triangle. `tables` continues with the derivative along the line in the
@@ -16,7 +14,10 @@
 // [function][side, number] and at the points of ends [function][point], the lifts of a side at its own points
 // [side][number][at number] and of an end [point][at point]; and the lifts of both ends at themselves.
 
+#include "viscous.cuh"
 #include "prism_cubature.cuh"
+
+constexpr bool PERSISTENT = false;
 
 // Offsets of the tables in shared memory: without the lifts of sides and the constants of the metric rule.
 constexpr int FROM_END_LIFT = SIDE_LIFT_AT;
@@ -45,15 +46,6 @@ constexpr int FACE = padded(FIELDS * (2 * NF > NP ? 2 * NF : NP), FACE_REST);
 // Liftings from the points of both ends.
 constexpr int END_AT = FACE_AT + ELEMENTS * FACE;
 
-// A face point of the block, with the state across.
-struct Point {
-    u32 element;         // numbered in the block
-    u32 q;               // numbered among the face points of the element
-    u32 side;            // the face
-    long long boundary;  // offset of the face's boundary points, see `boundary_begin`
-    real up[FIELDS];
-};
-
 // Computes the derivatives in reference coordinates of the function with the coefficients `layer`, which are
 // followed by the coefficients of its derivative along the line. `value` and `derive` are columns with the
 // stride `STEP` between functions; the two derivatives are `NEXT` apart.
@@ -78,105 +70,92 @@ static __device__ __forceinline__ void slopes_at(const real* value, const real* 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    gradient(const Arguments a, const Published p, const Parameters parameters) {
-    DG_PLANNED_SHARED(real, shared, sizeof(real) * (END_AT + ELEMENTS * END));
-    constexpr int normals[3][2] = SIDE_NORMALS;
-    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
-    const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
-    // Threads beyond the last element repeat the computation of the last one and store nothing.
-    const u32 local = threadIdx.x / NQ, point = threadIdx.x % NQ;
-    const bool is_function = point < NP;
-    const u32 element = first + (local < n ? local : n - 1), slot = a.first + element;
-    const u64 at = (u64)slot * STATE_BLOCK + point;
-    const u32 z = point / TRIANGLE, t = point % TRIANGLE;       // of the function
-    const u32 layer = point / POINTS, number = point % POINTS;  // of the point
-    real *room = shared + ROOM_AT + local * ROOM, *face = shared + FACE_AT + local * FACE;
-    const auto ask = [&](u32 item, Point& point) {
-        point.element = item / NF;
-        point.q = item % NF;
-        point.side = face_of(point.q);
-        const u32 number = point.q - face_first(point.side);
-        const Across r = across(a, a.first + first + point.element, point.side);
-        load_row_constant(r.values + (r.rows ? __ldg(r.rows + number) : number * FIELDS), point.up);
-        point.boundary = boundary_begin(a, p, r);
-    };
-    const auto own_trace = [&](u32 e, u32 q, real (&um)[FIELDS]) {
-        load_row_constant(a.traces + (u64)(a.first + first + e) * TRACE_BLOCK + q * FIELDS, um);
-    };
-    const auto solve = [&](const Point& point) {
-        real um[FIELDS], jump[FIELDS], f[FIELDS], normal[DIM];
-        own_trace(point.element, point.q, um);
-        normal_at(a, first + point.element, point.side, point.q, normal);
-        half_jump(p, point.boundary, point.q - face_first(point.side), um, point.up, jump);
-        numerical_flux(parameters, um, point.up, normal, f);
-        real* y = shared + FACE_AT + point.element * FACE + face_place[point.q];
-        put<NF>(y, jump);
-        put<NF>(y + FIELDS * NF, f);
-    };
+struct Gradient : GradientKind {
+    static constexpr Publishes PUBLISHES = BEFORE_VOLUME;
+    static constexpr bool AHEAD = true;
+    static constexpr u32 ITEMS = NODES * GROUPS;
+    static_assert(2 * ITEMS <= NQ, "a thread for each sum");
 
-    // 1. Coefficients, and their derivatives along the line, in the layers and at both ends.
-    Point asked;
-    if (threadIdx.x < n * NF) ask(threadIdx.x, asked);
-    {
-        const stored* from = a.u + (u64)(a.first + first) * STATE_BLOCK;
-        for (u32 i = threadIdx.x; i < n * STATE_BLOCK; i += THREADS)
-            shared[FACE_AT + i / STATE_BLOCK * FACE + i % STATE_BLOCK] = __ldg(from + i);
+    const Own<NQ> own;  // point; the first threads of an element also hold its functions
+    const bool is_function;
+    real *layers, *face;
+
+    static DG_DEVICE real* room(const Arguments&) {
+        DG_PLANNED_SHARED(real, shared, sizeof(real) * (END_AT + ELEMENTS * END));
+        return shared;
+    }
+
+    DG_DEVICE Gradient(const Arguments& a, const Published& p, const Parameters& parameters, const Elements& elements, real* work)
+        : GradientKind(a, p, parameters, elements, work), own(elements), is_function(own.row < NP),
+          layers(work + ROOM_AT + own.local * ROOM), face(work + FACE_AT + own.local * FACE) {}
+
+    // Coefficients, and their derivatives along the line, in the layers and at both ends.
+    DG_DEVICE void load() const {
+        const stored* from = a.u + elements.begin;
+        for (u32 i = threadIdx.x; i < elements.n * STATE_BLOCK; i += THREADS)
+            work[FACE_AT + i / STATE_BLOCK * FACE + i % STATE_BLOCK] = __ldg(from + i);
         for (u32 i = threadIdx.x; i < MATRICES; i += THREADS)
-            shared[i] = __ldg(a.tables + (i < FROM_END_LIFT ? i
+            work[i] = __ldg(a.tables + (i < FROM_END_LIFT ? i
                                           : i < SLOPES_AT   ? i - FROM_END_LIFT + END_LIFT_AT
                                                             : i - SLOPES_AT + MORE_AT));
-    }
-    dg_block_sync();
-    for (u32 item = threadIdx.x; item < n * ROWS; item += THREADS) {
-        const u32 e = item / ROWS, row = item % ROWS, l = row / TRIANGLE;
-        const real* value = shared + (l < NODES ? VALUES_AT + l * NODES : ENDS_AT + (l - NODES) * NODES);
-        const real* slope = shared + (l < NODES ? SLOPES_AT + l * NODES : END_SLOPES_AT + (l - NODES) * NODES);
-        const real* line = shared + FACE_AT + e * FACE + row % TRIANGLE;
-        real w[FIELDS], s[FIELDS];
-        clear(w);
-        clear(s);
+        dg_block_sync();
+        for (u32 item = threadIdx.x; item < elements.n * ROWS; item += THREADS) {
+            const u32 e = item / ROWS, row = item % ROWS, l = row / TRIANGLE;
+            const real* value = work + (l < NODES ? VALUES_AT + l * NODES : ENDS_AT + (l - NODES) * NODES);
+            const real* slope = work + (l < NODES ? SLOPES_AT + l * NODES : END_SLOPES_AT + (l - NODES) * NODES);
+            const real* line = work + FACE_AT + e * FACE + row % TRIANGLE;
+            real w[FIELDS], s[FIELDS];
+            clear(w);
+            clear(s);
 #pragma unroll
-        for (int m = 0; m < NODES; ++m)
+            for (int m = 0; m < NODES; ++m)
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k) {
-                const real x = line[k * NP + m * TRIANGLE];
-                w[k] += value[m] * x;
-                s[k] += slope[m] * x;
-            }
-        real* to = shared + ROOM_AT + e * ROOM + row;
-        put<ROWS>(to, w);
-        put<ROWS>(to + FIELDS * ROWS, s);
+                for (int k = 0; k < FIELDS; ++k) {
+                    const real x = line[k * NP + m * TRIANGLE];
+                    w[k] += value[m] * x;
+                    s[k] += slope[m] * x;
+                }
+            real* to = work + ROOM_AT + e * ROOM + row;
+            put<ROWS>(to, w);
+            put<ROWS>(to + FIELDS * ROWS, s);
+        }
+        dg_block_sync();
     }
-    dg_block_sync();
 
-    // 2. Half jumps and numerical fluxes.
-    if (threadIdx.x < n * NF) solve(asked);
-    for (u32 item = threadIdx.x + THREADS; item < n * NF; item += THREADS) {
-        ask(item, asked);
-        solve(asked);
+    DG_DEVICE void own_trace(const FacePoint& at, const Beyond&, real (&um)[FIELDS]) const {
+        load_row_constant(a.traces + (u64)(elements.slot + at.element) * TRACE_BLOCK + at.q * FIELDS, um);
     }
-    dg_block_sync();
 
-    // 3. Faces: the gradient with the face's own lifting, the published flux; liftings of the ends.
-    for (u32 item = threadIdx.x; item < n * NF; item += THREADS) {
-        const u32 e = item / NF, q = item % NF, side = face_of(q), place = face_place[q];
-        const real *layers = shared + ROOM_AT + e * ROOM, *y = shared + FACE_AT + e * FACE;
-        real um[FIELDS], lift[FIELDS], f[FIELDS], reference[DIM * FIELDS], g[DIM * DIM], grad[DIM * FIELDS], normal[DIM];
+    DG_DEVICE void keep(const FacePoint& at, const real (&jump)[FIELDS], const real (&f)[FIELDS]) const {
+        real* y = work + FACE_AT + at.element * FACE + face_place[at.q];
+        put<NF>(y, jump);
+        put<NF>(y + FIELDS * NF, f);
+    }
+
+    DG_DEVICE void derive() const {
+        lift_ends<FACE>(elements.n, work + FROM_END_LIFT, work + FACE_AT, work + END_AT);
+    }
+
+    DG_DEVICE void face_gradient(const FacePoint& at, real (&um)[FIELDS], real (&)[FIELDS],
+                                                  real (&f)[FIELDS], real (&grad)[DIM * FIELDS]) const {
+        constexpr int normals[3][2] = SIDE_NORMALS;
+        const u32 place = face_place[at.q];
+        const real *there = work + ROOM_AT + at.element * ROOM, *y = work + FACE_AT + at.element * FACE;
+        real lift[FIELDS], reference[DIM * FIELDS], g[DIM * DIM];
         clear(lift);
         if (place < 2 * END_POINTS) {
             const u32 end = place / END_POINTS, j = place % END_POINTS;
-            const real *value = shared + FROM_TRACES + SIDE_POINTS * TRIANGLE + j, *derive = shared + DERIVE_END_AT + j;
-            slopes_at<END_POINTS, END_POINTS * TRIANGLE>(value, derive, layers + (NODES + end) * TRIANGLE, um, reference);
-            add_row<END_POINTS, END_POINTS, NF, 1>(shared + OWN_END_AT + j, y + end * END_POINTS, lift);
-            const real own = (end == 0 ? -(real)(ETA) : (real)(ETA)) * shared[OWN_ENDS_AT + end];
+            const real *value = work + FROM_TRACES + SIDE_POINTS * TRIANGLE + j, *slope = work + DERIVE_END_AT + j;
+            slopes_at<END_POINTS, END_POINTS * TRIANGLE>(value, slope, there + (NODES + end) * TRIANGLE, um, reference);
+            add_row<END_POINTS, END_POINTS, NF, 1>(work + OWN_END_AT + j, y + end * END_POINTS, lift);
+            const real weight = (end == 0 ? -(real)(ETA) : (real)(ETA)) * work[OWN_ENDS_AT + end];
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k) reference[2 * FIELDS + k] += own * lift[k];
+            for (int k = 0; k < FIELDS; ++k) reference[2 * FIELDS + k] += weight * lift[k];
         } else {
             const u32 row = place - 2 * END_POINTS, edge = row / SQUARE, l = row / NODES % NODES, m = row % NODES;
-            const real *value = shared + FROM_TRACES + edge * NODES + m, *derive = shared + DERIVE_SIDE_AT + edge * NODES + m;
-            slopes_at<SIDE_POINTS, SIDE_POINTS * TRIANGLE>(value, derive, layers + l * TRIANGLE, um, reference);
-            add_row<NODES, NODES, NF, 1>(shared + OWN_SIDE_AT + edge * SQUARE + m, y + place - m, lift);
+            const real *value = work + FROM_TRACES + edge * NODES + m, *slope = work + DERIVE_SIDE_AT + edge * NODES + m;
+            slopes_at<SIDE_POINTS, SIDE_POINTS * TRIANGLE>(value, slope, there + l * TRIANGLE, um, reference);
+            add_row<NODES, NODES, NF, 1>(work + OWN_SIDE_AT + edge * SQUARE + m, y + place - m, lift);
 #pragma unroll
             for (int d = 0; d < 2; ++d) {
                 real c = 0;
@@ -186,95 +165,88 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 for (int k = 0; k < FIELDS; ++k) reference[d * FIELDS + k] += c * lift[k];
             }
         }
-        face_metric_at(a, p, first + e, q, g);
+        face_metric_at(a, p, elements.first + at.element, at.q, g);
         physical_gradient(g, reference, grad);
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) f[k] = y[(FIELDS + k) * NF + place];
-        normal_at(a, first + e, side, q, normal);
-        const u32 there = a.first + first + e;
-        publish(parameters, p, there, q, boundary_begin(a, p, across(a, there, side)), q - face_first(side), um, grad, normal,
-                f);
     }
-    lift_ends<FACE>(n, shared + FROM_END_LIFT, shared + FACE_AT, shared + END_AT);
-    dg_block_sync();
-    if (is_function) {
-        const real low = -shared[LIFT_AT + z], high = shared[LIFT_AT + NODES + z];
-        const real* ends = shared + END_AT + local * END + t;
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k)
-            room[(FIELDS + k) * ROWS + point] += low * ends[k * TRIANGLE] + high * ends[(FIELDS + k) * TRIANGLE];
-    }
-    dg_block_sync();
 
-    // 4. Volume: gradients, contravariant fluxes.
-    {
-        real u[FIELDS], g[DIM * DIM], reference[DIM * FIELDS], grad[DIM * FIELDS], flux[DIM * FIELDS], diffusive[DIM * FIELDS];
-        slopes_at<POINTS, LAYER>(shared + INTERP_AT + number, shared + DERIVE_AT + number, room + layer * TRIANGLE, u, reference);
+    DG_DEVICE void volume() const {
+        constexpr int normals[3][2] = SIDE_NORMALS;
+        if (is_function) {
+            const u32 z = own.row / TRIANGLE, t = own.row % TRIANGLE;
+            const real low = -work[LIFT_AT + z], high = work[LIFT_AT + NODES + z];
+            const real* ends = work + END_AT + own.local * END + t;
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k)
+                layers[(FIELDS + k) * ROWS + own.row] += low * ends[k * TRIANGLE] + high * ends[(FIELDS + k) * TRIANGLE];
+        }
+        dg_block_sync();
+        const u32 layer = own.row / POINTS, number = own.row % POINTS;
+        real u[FIELDS], g[DIM * DIM], reference[DIM * FIELDS], grad[DIM * FIELDS], flux[DIM * FIELDS];
+        slopes_at<POINTS, LAYER>(work + INTERP_AT + number, work + DERIVE_AT + number, layers + layer * TRIANGLE, u, reference);
 #pragma unroll
         for (int side = 0; side < 3; ++side) {
             real lift[FIELDS];
             clear(lift);
             const real* jumps = face + 2 * END_POINTS + (side * NODES + layer) * NODES;
-            add_row<NODES, POINTS, NF, 1>(shared + JUMP_AT + side * NODES * POINTS + number, jumps, lift);
+            add_row<NODES, POINTS, NF, 1>(work + JUMP_AT + side * NODES * POINTS + number, jumps, lift);
 #pragma unroll
             for (int d = 0; d < 2; ++d)
 #pragma unroll
                 for (int k = 0; k < FIELDS; ++k)
                     if (normals[side][d] != 0) reference[d * FIELDS + k] += normals[side][d] * lift[k];
         }
-        metric_at(a, element, point, g);
+        metric_at(a, own.element, own.row, g);
         if (CURVED) {
-            const real scale = __ldg(a.inverse_jacobian + (u64)element * NQ + point);
+            const real scale = __ldg(a.inverse_jacobian + (u64)own.element * NQ + own.row);
 #pragma unroll
             for (int i = 0; i < DIM * FIELDS; ++i) reference[i] *= scale;
         }
         physical_gradient(g, reference, grad);
-        diffusive_flux(parameters, u, grad, diffusive);
-        volume_flux(parameters, u, g, flux);
-#pragma unroll
-        for (int d = 0; d < DIM; ++d)
-#pragma unroll
-            for (int k = 0; k < FIELDS; ++k)
-#pragma unroll
-                for (int x = 0; x < DIM; ++x) flux[d * FIELDS + k] -= g[d * DIM + x] * diffusive[x * FIELDS + k];
+        contravariant_flux(parameters, u, g, grad, flux);
         dg_block_sync();
 #pragma unroll
-        for (int i = 0; i < DIM * FIELDS; ++i) room[i * FLUX + layer * FLUX_LAYER + number] = flux[i];
+        for (int i = 0; i < DIM * FIELDS; ++i) layers[i * FLUX + layer * FLUX_LAYER + number] = flux[i];
     }
-    dg_block_sync();
 
-    // 5. Sums over the triangle, of the first two fluxes and of the third.
-    constexpr u32 ITEMS = NODES * GROUPS;
-    static_assert(2 * ITEMS <= NQ, "a thread for each sum");
-    const bool is_third = threadIdx.x >= n * ITEMS, has_item = threadIdx.x < 2 * n * ITEMS;
-    const u32 item = threadIdx.x - (is_third ? n * ITEMS : 0);
-    const u32 item_element = item / ITEMS, item_layer = item / GROUPS % NODES, group = item % GROUPS;
-    real sum[GROUP][FIELDS];
-    clear_rows(sum);
-    if (has_item) {
-        const real* fluxes = shared + ROOM_AT + item_element * ROOM + item_layer * FLUX_LAYER;
+    DG_DEVICE void store() const {
+        // 1. Sums over the triangle, of the first two fluxes and of the third.
+        const u32 n = elements.n, z = own.row / TRIANGLE, t = own.row % TRIANGLE;
+        const bool is_third = threadIdx.x >= n * ITEMS, has_item = threadIdx.x < 2 * n * ITEMS;
+        const u32 item = threadIdx.x - (is_third ? n * ITEMS : 0);
+        const u32 item_element = item / ITEMS, item_layer = item / GROUPS % NODES, group = item % GROUPS;
+        real sum[GROUP][FIELDS];
+        clear_rows(sum);
+        if (has_item) {
+            const real* fluxes = work + ROOM_AT + item_element * ROOM + item_layer * FLUX_LAYER;
 #pragma unroll 1
-        for (int d = is_third ? 2 : 0; d < (is_third ? 3 : 2); ++d)
-            add_rows<POINTS, FLUX>(shared + TEST_AT + d * LAYER, group, fluxes + d * FIELDS * FLUX, sum);
-    }
-    // The source is loaded into the memory of the states.
-    if (p.source && is_function) {
-        real source[FIELDS];
-        load_node(p.source + at, source);
-        put<NP>(face + point, source);
-    }
-    dg_block_sync();
-    if (has_item)
-        put_rows<NP>(shared + ROOM_AT + item_element * ROOM + (is_third ? FIELDS * NP : 0) + item_layer * TRIANGLE, group, sum);
-    dg_block_sync();
-    if (!is_function || local >= n) return;
+            for (int d = is_third ? 2 : 0; d < (is_third ? 3 : 2); ++d)
+                add_rows<POINTS, FLUX>(work + TEST_AT + d * LAYER, group, fluxes + d * FIELDS * FLUX, sum);
+        }
+        // The source is loaded into the memory of the states.
+        const u64 at = own.at();
+        if (p.source && is_function) {
+            real source[FIELDS];
+            load_node(p.source + at, source);
+            put<NP>(face + own.row, source);
+        }
+        dg_block_sync();
+        if (has_item)
+            put_rows<NP>(work + ROOM_AT + item_element * ROOM + (is_third ? FIELDS * NP : 0) + item_layer * TRIANGLE, group,
+                         sum);
+        dg_block_sync();
+        if (!is_function || !own.exists) return;
 
-    // 6. Sums along the line, in the layers; stored for the second pass.
-    real rate[FIELDS];
+        // 2. Sums along the line, in the layers.
+        real rate[FIELDS];
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) rate[k] = room[k * NP + point];
-    add_row<NODES, 1, NP, TRIANGLE>(shared + SLOPE_AT + z * NODES, room + FIELDS * NP + t, rate);
-    if (p.source) add_row<NODES, 1, NP, TRIANGLE>(shared + VALUES_AT + z * NODES, face + t, rate);
+        for (int k = 0; k < FIELDS; ++k) rate[k] = layers[k * NP + own.row];
+        add_row<NODES, 1, NP, TRIANGLE>(work + SLOPE_AT + z * NODES, layers + FIELDS * NP + t, rate);
+        if (p.source) add_row<NODES, 1, NP, TRIANGLE>(work + VALUES_AT + z * NODES, face + t, rate);
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) p.kept[at + k * NP] = rate[k];
-}
+        for (int k = 0; k < FIELDS; ++k) p.kept[at + k * NP] = rate[k];
+    }
+};
+
+#include "gradient_pass.cuh"

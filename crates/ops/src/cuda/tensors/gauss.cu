@@ -1,8 +1,8 @@
-// Fused residual and stage on quadrilaterals and hexahedra with Gauss points: one thread per node.
+// Fused residual and stage on quadrilaterals and hexahedra with Gauss points: one thread per node; see
+// residual_pass.cuh.
 //
-// Elements are affine or curved; the basis is nodal at these points. Same computation as residual.rs on the
-// host; operators come from gauss.rs, the traces of other elements from gauss_traces.cu. Bases that are only
-// integrated by these points have gauss_lines.cu.
+// Elements are affine or curved; the basis is nodal at these points. Operators come from gauss.rs, the traces
+// of other elements from gauss_traces.cu. Bases that are only integrated by these points have gauss_lines.cu.
 //
 // A block processes a few elements. Values at the points are written to shared memory. From these, face
 // points, which are distributed over all threads, compute their own traces. Contravariant fluxes follow.
@@ -16,12 +16,14 @@
 //   direction
 // - STAGE
 
-#include "rows.cuh"
+#define EQUAL_FACES 1
+#include "passes.cuh"
 
 constexpr int FACE_POINTS = NF / FACES;
 static __device__ const unsigned short face_place[NF] = PLACE;
 constexpr int POINTS = DIM == 3 ? NODES * NODES * NODES : NODES * NODES;  // number of points of an element
 constexpr int THREADS = ELEMENTS * POINTS;
+constexpr bool PERSISTENT = false;
 constexpr int LINE = NODES | 1;  // row of a matrix in shared memory, padded against bank conflicts
 // Offsets of matrices in shared memory: ends, lifts, then P.
 constexpr int ENDS_AT = 0;
@@ -79,83 +81,83 @@ constexpr int FLUX_AT = VALUE_AT + ELEMENTS * FIELDS * POINTS;  // [element][dir
 // [element][field][direction, end][number across the lines]
 constexpr int FACE_FLUX_AT = FLUX_AT + ELEMENTS * DIM * FIELDS * POINTS;
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arguments a, const Parameters parameters) {
-    DG_PLANNED_SHARED(real, shared, sizeof(real) * (FACE_FLUX_AT + ELEMENTS * FIELDS * NF));
-    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
-    const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
-    const bool reads_register = STAGE && a.a != 0.0;
-    // Threads beyond the last element repeat the computation of the last one and store nothing.
-    const u32 local = threadIdx.x / POINTS, node = threadIdx.x % POINTS;
-    const bool exists = local < n;
-    const u32 element = first + (exists ? local : n - 1), slot = a.first + element;
-    const u64 at = (u64)slot * STATE_BLOCK + node * ROW_STRIDE;
-    const auto ask = [&](u32 item, real (&up)[FIELDS]) {
-        const u32 q = item % NF, point = q % FACE_POINTS;
-        const Across r = across(a, a.first + first + item / NF, q / FACE_POINTS);
-        load_row_constant(r.values + (r.rows ? __ldg(r.rows + point) : point * FIELDS), up);
-    };
-    const auto solve = [&](u32 item, const real (&up)[FIELDS]) {
-        const u32 e = item / NF, q = item % NF;
-        const FaceLine line = face_line(q);
-        real um[FIELDS], f[FIELDS];
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) um[k] = 0;
-        const real* values = shared + VALUE_AT + e * FIELDS * POINTS + line.begin;
-        add_line<POINTS>(shared + ENDS_AT + line.end * NODES, values, line.step, um);
-        face_flux(a, parameters, first + e, q / FACE_POINTS, q, um, up, f);
-        real* y = shared + FACE_FLUX_AT + e * FIELDS * NF + line.place;
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) y[k * NF] = f[k];
-    };
+struct Residual : ResidualKind {
+    static constexpr bool AHEAD = true;
 
-    // 1. Values at the points, and contravariant fluxes.
-    real u[FIELDS], rate[FIELDS], before[FIELDS], asked[FIELDS];
-    load_node(a.u + at, u);
-    if (threadIdx.x < n * NF) ask(threadIdx.x, asked);
-    load_matrices(a, shared);
-    real *values = shared + VALUE_AT + local * FIELDS * POINTS, *fluxes = shared + FLUX_AT + local * DIM * FIELDS * POINTS;
+    real *values, *fluxes;
+    const Own<POINTS> own;
+    const bool reads_register;
+    real u[FIELDS], before[FIELDS];
+
+    static DG_DEVICE real* room(const Arguments&) {
+        DG_PLANNED_SHARED(real, shared, sizeof(real) * (FACE_FLUX_AT + ELEMENTS * FIELDS * NF));
+        return shared;
+    }
+
+    DG_DEVICE Residual(const Arguments& a, const Parameters& parameters, const Elements& elements, real* work)
+        : ResidualKind(a, parameters, elements, work), own(elements), reads_register(STAGE && a.a != 0.0) {
+        values = work + VALUE_AT + own.local * FIELDS * POINTS + own.row;
+        fluxes = work + FLUX_AT + own.local * DIM * FIELDS * POINTS + own.row;
+        load_node(a.u + own.at(), u);
+    }
+
+    DG_DEVICE void load() {
+        load_matrices(a, work);
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) values[k * POINTS + node] = u[k];
-    dg_block_sync();
-    {
+        for (int k = 0; k < FIELDS; ++k) values[k * POINTS] = u[k];
+        dg_block_sync();
+    }
+
+    DG_DEVICE void volume() const {
         real g[DIM * DIM], f[DIM * FIELDS];
-        metric_at(a, element, node, g);
+        metric_at(a, own.element, own.row, g);
         volume_flux(parameters, u, g, f);
 #pragma unroll
-        for (int i = 0; i < DIM * FIELDS; ++i) fluxes[i * POINTS + node] = f[i];
+        for (int i = 0; i < DIM * FIELDS; ++i) fluxes[i * POINTS] = f[i];
     }
 
-    // 2. Numerical fluxes.
-    if (threadIdx.x < n * NF) solve(threadIdx.x, asked);
-    for (u32 item = threadIdx.x + THREADS; item < n * NF; item += THREADS) {
-        ask(item, asked);
-        solve(item, asked);
+    DG_DEVICE void own_trace(const FacePoint& at, const Beyond&, real (&um)[FIELDS]) const {
+        const FaceLine line = face_line(at.q);
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) um[k] = 0;
+        const real* from = work + VALUE_AT + at.element * FIELDS * POINTS + line.begin;
+        add_line<POINTS>(work + ENDS_AT + line.end * NODES, from, line.step, um);
     }
-    // Loads for the stage are issued before the sums.
-    if (reads_register) load_register(a.reg + at, before);
-    dg_block_sync();
 
-    // 3. Sums along the lines, and lifts from their ends.
+    DG_DEVICE void put(const FacePoint& at, const real (&f)[FIELDS]) const {
+        real* y = work + FACE_FLUX_AT + at.element * FIELDS * NF + face_place[at.q];
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) rate[k] = 0;
+        for (int k = 0; k < FIELDS; ++k) y[k * NF] = f[k];
+    }
+
+    DG_DEVICE void expect() {
+        if (reads_register) load_register(a.reg + own.at(), before);
+    }
+
+    // Sums along the lines, and lifts from their ends.
+    DG_DEVICE void finish() const {
+        real rate[FIELDS];
 #pragma unroll
-    for (int d = 0; d < DIM; ++d) {
-        const u32 i = node / power(d) % NODES;
-        add_line<POINTS>(shared + PROJECT_AT + i * LINE, fluxes + d * FIELDS * POINTS + node - i * power(d), power(d), rate);
+        for (int k = 0; k < FIELDS; ++k) rate[k] = 0;
 #pragma unroll
-        for (int e = 0; e < 2; ++e) {
-            const real lift = shared[LIFT_AT + e * NODES + i];
-            const real* y = shared + FACE_FLUX_AT + local * FIELDS * NF + (2 * d + e) * FACE_POINTS + across_line(node, d);
+        for (int d = 0; d < DIM; ++d) {
+            const u32 i = own.row / power(d) % NODES;
+            add_line<POINTS>(work + PROJECT_AT + i * LINE, fluxes + d * FIELDS * POINTS - i * power(d), power(d), rate);
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k) rate[k] -= lift * y[k * NF];
+            for (int e = 0; e < 2; ++e) {
+                const real lift = work[LIFT_AT + e * NODES + i];
+                const real* y = work + FACE_FLUX_AT + own.local * FIELDS * NF + (2 * d + e) * FACE_POINTS + across_line(own.row, d);
+#pragma unroll
+                for (int k = 0; k < FIELDS; ++k) rate[k] -= lift * y[k * NF];
+            }
         }
-    }
 #ifdef SOURCE
-    add_node(a.source + at, rate);
+        add_node(a.source + own.at(), rate);
 #endif
-    apply_inverse_jacobian(a, (u64)element * NQ + node, rate);
+        apply_inverse_jacobian(a, (u64)own.element * NQ + own.row, rate);
+        if (!own.exists) return;
+        finish_node(a, stage_factors(a, own.slot), reads_register, before, own.at(), u, rate);
+    }
+};
 
-    // 4. The stage; see `finish`.
-    if (!exists) return;
-    finish_node(a, stage_factors(a, slot), reads_register, before, at, u, rate);
-}
+#include "residual_pass.cuh"

@@ -1,7 +1,8 @@
-// First pass of diffusion on quadrilaterals and hexahedra with Gauss points: lines and points.
+// First pass of diffusion on quadrilaterals and hexahedra with Gauss points: lines and points; see
+// gradient_pass.cuh.
 //
-// Elements are affine or curved. Same computation as `gradient_block` in diffusion_passes.rs on the host;
-// operators come from gauss.rs and gauss_diffusion.rs, the traces of other elements from gauss_traces.cu.
+// Elements are affine or curved. Operators come from gauss.rs and gauss_diffusion.rs, the traces of other
+// elements from gauss_traces.cu.
 //
 // A block processes a few elements. Operators along a line are carried out by one thread per line, see
 // gauss_lines.cuh; formulas by one thread per face point and per point. The threads are distributed over all
@@ -11,7 +12,9 @@
 // - OWN: [end], the lifting of the unit jump of an end at this end, times its weight
 
 #include "gauss_lines.cuh"
+#include "viscous.cuh"
 
+constexpr bool PERSISTENT = false;
 constexpr int SIZE = Points::SIZE;
 constexpr int POINTS = NODES * LINES;  // of an element
 // Layout of shared memory: lifts from both ends, then by unknown.
@@ -72,148 +75,169 @@ static __device__ __forceinline__ void add_sums(const Arguments& a, u32 first, u
     dg_block_sync();
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    gradient(const Arguments a, const Published p, const Parameters parameters) {
-    DG_PLANNED_SHARED(real, shared, sizeof(real) * (JUMPS_AT + ELEMENTS * FIELDS * NF));
-    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
-    const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
-    const u64 begin = (u64)(a.first + first) * STATE_BLOCK;
+struct Gradient : GradientKind {
+    static constexpr Publishes PUBLISHES = AT_ONCE;
+    static constexpr bool AHEAD = false;
 
-    // 1. Values at the points.
-    for (u32 i = threadIdx.x; i < 2 * NODES; i += THREADS) shared[i] = lift_matrix[i / NODES][i % NODES];
-    load_values(a.u + begin, n, shared + STATE_AT);
 
-    // 2. Derivatives in reference coordinates, without liftings.
-    for (u32 item = threadIdx.x; item < n * FIELDS * DIM * LINES; item += THREADS) {
-        const u32 unknown = item / (DIM * LINES), d = item / LINES % DIM, line = item % LINES;
-        const u32 low = DIM == 3 ? line % NODES : line, high = DIM == 3 ? line / NODES : 0;
-        const u32 at = unknown * SIZE + Points::begin(d, low, high), step = Points::step(d);
-        real in[NODES], out[NODES];
-#pragma unroll
-        for (int m = 0; m < NODES; ++m) in[m] = shared[STATE_AT + at + m * step];
-        multiply(derive_matrix, in, out);
-        real* to = shared + GRADIENT_AT + d * ELEMENTS * FIELDS * SIZE + at;
-#pragma unroll
-        for (int i = 0; i < NODES; ++i) to[i * step] = out[i];
+    static DG_DEVICE real* room(const Arguments&) {
+        DG_PLANNED_SHARED(real, shared, sizeof(real) * (JUMPS_AT + ELEMENTS * FIELDS * NF));
+        return shared;
     }
-    dg_block_sync();
 
-    // 3. Face points: half jumps, numerical fluxes, gradients with the face's own lifting; publishes.
-#pragma unroll 1
-    for (u32 item = threadIdx.x; item < n * NF; item += THREADS) {
-        const u32 e = item / NF, place = item % NF, d = place / (2 * LINES), end = place / LINES % 2, line = place % LINES;
-        const u32 q = point_at[place], face = q / FACE_POINTS, number = q % FACE_POINTS, slot = a.first + first + e;
-        real up[FIELDS], um[FIELDS], jump[FIELDS], f[FIELDS], normal[DIM];
-        const Across r = across(a, slot, face);
-        load_row_constant(r.values + (r.rows ? __ldg(r.rows + number) : number * FIELDS), up);
-        normal_at(a, first + e, face, q, normal);
-        const u32 low = DIM == 3 ? line % NODES : line, high = DIM == 3 ? line / NODES : 0;
-        const int step = end == 0 ? (int)Points::step(d) : -(int)Points::step(d);
-        const u32 at = e * FIELDS * SIZE + Points::begin(d, low, high) + (end == 0 ? 0 : (NODES - 1) * Points::step(d));
+    DG_DEVICE Gradient(const Arguments& a, const Published& p, const Parameters& parameters, const Elements& elements, real* work)
+        : GradientKind(a, p, parameters, elements, work) {}
+
+    // The slopes of direction d: those of the first element.
+    DG_DEVICE real* slopes(u32 d) const { return work + GRADIENT_AT + d * ELEMENTS * FIELDS * SIZE; }
+
+    // Values at the points, and derivatives in reference coordinates without liftings.
+    DG_DEVICE void load() const {
+        for (u32 i = threadIdx.x; i < 2 * NODES; i += THREADS) work[i] = lift_matrix[i / NODES][i % NODES];
+        load_values(a.u + elements.begin, elements.n, work + STATE_AT);
+        for (u32 item = threadIdx.x; item < elements.n * FIELDS * DIM * LINES; item += THREADS) {
+            const u32 unknown = item / (DIM * LINES), d = item / LINES % DIM, line = item % LINES;
+            const u32 low = DIM == 3 ? line % NODES : line, high = DIM == 3 ? line / NODES : 0;
+            const u32 at = unknown * SIZE + Points::begin(d, low, high), step = Points::step(d);
+            real in[NODES], out[NODES];
 #pragma unroll
-        for (int k = 0; k < FIELDS; ++k) um[k] = at_end(shared + STATE_AT + at + k * SIZE, step);
-        const long long boundary = boundary_begin(a, p, r);
-        half_jump(p, boundary, number, um, up, jump);
-        numerical_flux(parameters, um, up, normal, f);
-        real reference[DIM * FIELDS], g[DIM * DIM], grad[DIM * FIELDS];
-        const real own = end == 0 ? own_lift[0] : own_lift[1];
-        real* y = shared + JUMPS_AT + e * FIELDS * NF + place;
+            for (int m = 0; m < NODES; ++m) in[m] = work[STATE_AT + at + m * step];
+            multiply(derive_matrix, in, out);
+            real* to = slopes(d) + at;
+#pragma unroll
+            for (int i = 0; i < NODES; ++i) to[i * step] = out[i];
+        }
+        dg_block_sync();
+    }
+
+    // Face points in the order of the lines that end there.
+    DG_DEVICE FacePoint point(u32 item) const {
+        return FacePoint(item / NF, point_at[item % NF], item % NF);
+    }
+
+    // The line that ends at a face point: its direction, end, the place of the point next to the face in
+    // work memory, and the distance of the others.
+    struct FaceLine {
+        u32 d, end, at;
+        int step;
+        DG_DEVICE explicit FaceLine(const FacePoint& point)
+            : d(point.place / (2 * LINES)), end(point.place / LINES % 2) {
+            const u32 line = point.place % LINES;
+            const u32 low = DIM == 3 ? line % NODES : line, high = DIM == 3 ? line / NODES : 0;
+            step = end == 0 ? (int)Points::step(d) : -(int)Points::step(d);
+            at = point.element * FIELDS * SIZE + Points::begin(d, low, high) + (end == 0 ? 0 : (NODES - 1) * Points::step(d));
+        }
+    };
+
+    DG_DEVICE void own_trace(const FacePoint& at, const Beyond&, real (&um)[FIELDS]) const {
+        const FaceLine line(at);
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) um[k] = at_end(work + STATE_AT + line.at + k * SIZE, line.step);
+    }
+
+    DG_DEVICE void keep(const FacePoint& at, const real (&jump)[FIELDS], const real (&)[FIELDS]) const {
+        real* y = work + JUMPS_AT + at.element * FIELDS * NF + at.place;
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) y[k * NF] = jump[k];
+    }
+
+    DG_DEVICE void face_gradient(const FacePoint& at, real (&)[FIELDS], real (&jump)[FIELDS],
+                                                  real (&)[FIELDS], real (&grad)[DIM * FIELDS]) const {
+        const FaceLine line(at);
+        real reference[DIM * FIELDS], g[DIM * DIM];
+        const real own = line.end == 0 ? own_lift[0] : own_lift[1];
 #pragma unroll
         for (int x = 0; x < DIM; ++x)
 #pragma unroll
             for (int k = 0; k < FIELDS; ++k)
                 reference[x * FIELDS + k] =
-                    at_end(shared + GRADIENT_AT + x * ELEMENTS * FIELDS * SIZE + at + k * SIZE, step) +
-                    (x == d ? own * jump[k] : (real)0);
-        face_metric_at(a, p, first + e, q, g);
+                    at_end(slopes(x) + line.at + k * SIZE, line.step) + (x == line.d ? own * jump[k] : (real)0);
+        face_metric_at(a, p, elements.first + at.element, at.q, g);
         physical_gradient(g, reference, grad);
-        publish(parameters, p, slot, q, boundary, number, um, grad, normal, f);
     }
-    dg_block_sync();
 
-    // 4. Points: lifted gradients, contravariant fluxes.
+    DG_DEVICE void derive() const {}
+    DG_DEVICE void volume() const {
 #pragma unroll 1
-    for (u32 item = threadIdx.x; item < n * POINTS; item += THREADS) {
-        const u32 e = item / POINTS, node = item % POINTS, at = e * FIELDS * SIZE + Points::place(node);
-        real u[FIELDS], flux[DIM * FIELDS], g[DIM * DIM], reference[DIM * FIELDS], grad[DIM * FIELDS], diffusive[DIM * FIELDS];
-        const real scale = CURVED ? __ldg(a.inverse_jacobian + (u64)(first + e) * NQ + node) : (real)1;
-        metric_at(a, first + e, node, g);
+        for (u32 item = threadIdx.x; item < elements.n * POINTS; item += THREADS) {
+            const u32 e = item / POINTS, node = item % POINTS, at = e * FIELDS * SIZE + Points::place(node);
+            real u[FIELDS], flux[DIM * FIELDS], g[DIM * DIM], reference[DIM * FIELDS], grad[DIM * FIELDS];
+            const real scale = CURVED ? __ldg(a.inverse_jacobian + (u64)(elements.first + e) * NQ + node) : (real)1;
+            metric_at(a, elements.first + e, node, g);
 #pragma unroll
-        for (int k = 0; k < FIELDS; ++k) u[k] = shared[STATE_AT + at + k * SIZE];
+            for (int k = 0; k < FIELDS; ++k) u[k] = work[STATE_AT + at + k * SIZE];
 #pragma unroll
-        for (int d = 0; d < DIM; ++d) {
-            const u32 i = node / stride<NODES>(d) % NODES;
-            const u32 line = d == 0   ? node / NODES
-                             : d == 1 ? node / (NODES * NODES) * NODES + node % NODES
-                                      : node % (NODES * NODES);
-            const real* jump = shared + JUMPS_AT + e * FIELDS * NF + 2 * d * LINES + line;
-            const real low = -shared[i], high = shared[NODES + i];
-            const real* slope = shared + GRADIENT_AT + d * ELEMENTS * FIELDS * SIZE + at;
+            for (int d = 0; d < DIM; ++d) {
+                const u32 i = node / stride<NODES>(d) % NODES;
+                const u32 line = d == 0   ? node / NODES
+                                 : d == 1 ? node / (NODES * NODES) * NODES + node % NODES
+                                          : node % (NODES * NODES);
+                const real* jump = work + JUMPS_AT + e * FIELDS * NF + 2 * d * LINES + line;
+                const real low = -work[i], high = work[NODES + i];
+                const real* slope = slopes(d) + at;
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k)
-                reference[d * FIELDS + k] = scale * (slope[k * SIZE] + low * jump[k * NF] + high * jump[k * NF + LINES]);
-        }
-        physical_gradient(g, reference, grad);
-        volume_flux(parameters, u, g, flux);
-        diffusive_flux(parameters, u, grad, diffusive);
-#pragma unroll
-        for (int d = 0; d < DIM; ++d)
-#pragma unroll
-            for (int k = 0; k < FIELDS; ++k) {
-                real sum = flux[d * FIELDS + k];
-#pragma unroll
-                for (int x = 0; x < DIM; ++x) sum -= g[d * DIM + x] * diffusive[x * FIELDS + k];
-                shared[GRADIENT_AT + d * ELEMENTS * FIELDS * SIZE + at + k * SIZE] = sum;
+                for (int k = 0; k < FIELDS; ++k)
+                    reference[d * FIELDS + k] =
+                        scale * (slope[k * SIZE] + low * jump[k * NF] + high * jump[k * NF + LINES]);
             }
+            physical_gradient(g, reference, grad);
+            contravariant_flux(parameters, u, g, grad, flux);
+#pragma unroll
+            for (int d = 0; d < DIM; ++d)
+#pragma unroll
+                for (int k = 0; k < FIELDS; ++k) slopes(d)[at + k * SIZE] = flux[d * FIELDS + k];
+        }
     }
-    dg_block_sync();
 
-    // 5. Sums along lines, in the place of the values. The register is loaded meanwhile.
-    const real* more = nullptr;  // the source at the points, where there were fluxes
-    add_sums<LAST>(a, first, n, true, more, shared);
-    if (CURVED && p.source) {
-        load_values(p.source + begin, n, shared + GRADIENT_AT + LAST * ELEMENTS * FIELDS * SIZE);
-        more = shared + GRADIENT_AT + LAST * ELEMENTS * FIELDS * SIZE;
-    }
-    constexpr int ROUNDS = (ELEMENTS * FIELDS * Line<LAST>::ALL + THREADS - 1) / THREADS;
-    const bool reads_register = a.step != nullptr && a.a != 0.0;
-    real before[ROUNDS][FUNCTIONS];
-    if (reads_register)
+    // Sums along lines, in the place of the values. The register is loaded meanwhile.
+    DG_DEVICE void store() const {
+        const u32 first = elements.first, n = elements.n;
+        const real* more = nullptr;  // the source at the points, where there were fluxes
+        add_sums<LAST>(a, first, n, true, more, work);
+        if (CURVED && p.source) {
+            load_values(p.source + elements.begin, n, slopes(LAST));
+            more = slopes(LAST);
+        }
+        constexpr int ROUNDS = (ELEMENTS * FIELDS * Line<LAST>::ALL + THREADS - 1) / THREADS;
+        const bool reads_register = a.step != nullptr && a.a != 0.0;
+        real before[ROUNDS][FUNCTIONS];
+        if (reads_register)
+#pragma unroll
+            for (int round = 0; round < ROUNDS; ++round) {
+                const u32 item = threadIdx.x + round * THREADS;
+                if (item >= n * FIELDS * Line<LAST>::ALL) continue;
+                const Line<LAST> line(item);
+#pragma unroll
+                for (int i = 0; i < FUNCTIONS; ++i) before[round][i] = a.reg[elements.begin + line.first() + i * line.APART];
+            }
+        if (DIM == 3) add_sums<1>(a, first, n, false, more, work);
+        add_sums<0>(a, first, n, false, more, work);
+        if (TRANSFORM && DIM == 3) {
+            along<1>(back_matrix, work + STATE_AT, n * FIELDS);
+            dg_block_sync();
+        }
+
+        // Rows for the second pass.
 #pragma unroll
         for (int round = 0; round < ROUNDS; ++round) {
             const u32 item = threadIdx.x + round * THREADS;
             if (item >= n * FIELDS * Line<LAST>::ALL) continue;
             const Line<LAST> line(item);
+            const Keep keep = keep_factors(a, elements.slot + line.unknown / FIELDS);
+            real in[NODES], out[FUNCTIONS];
+            load_line<LAST>(work + STATE_AT + line.place(), in);
+            if (TRANSFORM) multiply(back_matrix, in, out);
 #pragma unroll
-            for (int i = 0; i < FUNCTIONS; ++i) before[round][i] = a.reg[begin + line.first() + i * line.APART];
+            for (int i = 0; i < FUNCTIONS; ++i) {
+                const u64 at = elements.begin + line.first() + i * line.APART;
+                real rate = TRANSFORM ? out[i] : in[i];
+                if (!CURVED && p.source) rate += __ldg(p.source + at);
+                rate *= keep.dt;
+                if (reads_register) rate += keep.a * before[round][i];
+                p.kept[at] = rate;
+            }
         }
-    if (DIM == 3) add_sums<1>(a, first, n, false, more, shared);
-    add_sums<0>(a, first, n, false, more, shared);
-    if (TRANSFORM && DIM == 3) {
-        along<1>(back_matrix, shared + STATE_AT, n * FIELDS);
-        dg_block_sync();
     }
+};
 
-    // 6. Rows for the second pass.
-#pragma unroll
-    for (int round = 0; round < ROUNDS; ++round) {
-        const u32 item = threadIdx.x + round * THREADS;
-        if (item >= n * FIELDS * Line<LAST>::ALL) continue;
-        const Line<LAST> line(item);
-        const Keep keep = keep_factors(a, a.first + first + line.unknown / FIELDS);
-        real in[NODES], out[FUNCTIONS];
-        load_line<LAST>(shared + STATE_AT + line.place(), in);
-        if (TRANSFORM) multiply(back_matrix, in, out);
-#pragma unroll
-        for (int i = 0; i < FUNCTIONS; ++i) {
-            const u64 at = begin + line.first() + i * line.APART;
-            real rate = TRANSFORM ? out[i] : in[i];
-            if (!CURVED && p.source) rate += __ldg(p.source + at);
-            rate *= keep.dt;
-            if (reads_register) rate += keep.a * before[round][i];
-            p.kept[at] = rate;
-        }
-    }
-}
+#include "gradient_pass.cuh"

@@ -24,6 +24,7 @@
 #pragma once
 #include "rows.cuh"
 
+#define EQUAL_FACES 1
 constexpr int FACE_POINTS = NF / FACES;
 constexpr int LINES = FACE_POINTS;  // lines of one direction
 static __device__ const unsigned short point_at[2 * DIM * LINES] = POINT_AT;

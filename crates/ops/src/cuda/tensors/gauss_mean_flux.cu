@@ -1,8 +1,6 @@
-// Second pass of diffusion on quadrilaterals and hexahedra with Gauss points: points and lines.
+// Second pass of diffusion on quadrilaterals and hexahedra with Gauss points; see mean_flux_pass.cuh.
 //
-// It computes the fluxes through face points, lifts them along the lines that end there, adds the result to
-// the rows of the first pass, and updates the stage. Same computation as `mean_flux_blocks` in
-// diffusion_passes.rs on the host.
+// The fluxes are lifted along the lines that end at their points.
 //
 // A block processes a few elements, affine or curved. Where coefficients differ from values at the points,
 // affine elements convert the fluxes on faces before the lift, curved elements the result after the metric
@@ -12,7 +10,9 @@
 // - STAGE
 
 #include "gauss_lines.cuh"
+#include "viscous.cuh"
 
+constexpr bool PERSISTENT = false;
 __constant__ real lift_back[2][FUNCTIONS] = LIFT_BACK;
 constexpr bool TO_FUNCTIONS = !CURVED;  // whether lifts lead to coefficients
 constexpr int ALONG = TO_FUNCTIONS ? FUNCTIONS : NODES;
@@ -41,41 +41,42 @@ static __device__ __forceinline__ void lift_faces(const real* shared, u32 e, u32
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    residual(const Arguments a, const Published p, const Parameters parameters) {
-    DG_PLANNED_SHARED(real, shared, sizeof(real) * (RATE_AT + (TRANSFORM && CURVED ? ELEMENTS * FIELDS * Points::SIZE : 0)));
-    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
-    const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
-    const u64 begin = (u64)(a.first + first) * STATE_BLOCK;
-    const auto place_of = [&](u32 item) { return begin + (u64)(item / NP) * STATE_BLOCK + item % NP * ROW_STRIDE; };
-    for (u32 i = threadIdx.x; i < 2 * ALONG; i += THREADS)
-        shared[i / ALONG * NODES + i % ALONG] = TO_FUNCTIONS ? lift_back[i / ALONG][i % ALONG] : lift_matrix[i / ALONG][i % ALONG];
+struct MeanFlux : Kind {
+    real kept[ROUNDS][FIELDS], u[ROUNDS][FIELDS];  // what the stage reads
 
-    // 1. What the stage reads; fluxes through face points.
-    real kept[ROUNDS][FIELDS], u[ROUNDS][FIELDS];
-#pragma unroll
-    for (int round = 0; round < ROUNDS; ++round) {
-        const u32 item = threadIdx.x + round * THREADS;
-        if (item >= n * NP) continue;
-        load_node(p.kept + place_of(item), kept[round]);
-        if (STAGE) load_node(a.u + place_of(item), u[round]);
+    static DG_DEVICE real* room(const Arguments&) {
+        DG_PLANNED_SHARED(real, shared, sizeof(real) * (RATE_AT + (TRANSFORM && CURVED ? ELEMENTS * FIELDS * Points::SIZE : 0)));
+        return shared;
     }
-    for (u32 item = threadIdx.x; item < n * NF; item += THREADS) {
-        const u32 e = item / NF, q = item % NF, face = q / FACE_POINTS, place = face_place[q], there = a.first + first + e;
-        real normal[DIM], f[FIELDS];
-        const real scale = normal_at(a, first + e, face, q, normal);
-        common_flux(p, fluxes_across(a, p, there, face), there, q, q % FACE_POINTS, scale, f);
-        const u32 line = place % LINES, at = DIM == 3 ? line % NODES + line / NODES * FACE_ROW : line;
-        real* y = shared + FACES_AT + (e * FIELDS * 2 * DIM + place / LINES) * FACE_SIZE + at;
+
+    DG_DEVICE u64 place_of(u32 item) const {
+        return elements.begin + (u64)(item / NP) * STATE_BLOCK + item % NP * ROW_STRIDE;
+    }
+
+    DG_DEVICE MeanFlux(const Arguments& a, const Published& p, const Elements& elements, real* work)
+        : Kind(a, elements, work) {
+        for (u32 i = threadIdx.x; i < 2 * ALONG; i += THREADS)
+            work[i / ALONG * NODES + i % ALONG] = TO_FUNCTIONS ? lift_back[i / ALONG][i % ALONG] : lift_matrix[i / ALONG][i % ALONG];
+#pragma unroll
+        for (int round = 0; round < ROUNDS; ++round) {
+            const u32 item = threadIdx.x + round * THREADS;
+            if (item >= elements.n * NP) continue;
+            load_node(p.kept + place_of(item), kept[round]);
+            if (STAGE) load_node(a.u + place_of(item), u[round]);
+        }
+    }
+
+    DG_DEVICE void put(u32 e, u32 q, const real (&f)[FIELDS]) const {
+        const u32 place = face_place[q], line = place % LINES, at = DIM == 3 ? line % NODES + line / NODES * FACE_ROW : line;
+        real* y = work + FACES_AT + (e * FIELDS * 2 * DIM + place / LINES) * FACE_SIZE + at;
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) y[k * 2 * DIM * FACE_SIZE] = f[k];
     }
-    dg_block_sync();
 
-    // 2. Coefficients.
-    if (TRANSFORM && !CURVED) {
-        const u32 all = n * FIELDS * 2 * DIM;
-        real* faces = shared + FACES_AT;
+    // Converts the fluxes on faces to coefficients.
+    DG_DEVICE void convert_faces() const {
+        const u32 all = elements.n * FIELDS * 2 * DIM;
+        real* faces = work + FACES_AT;
         if (DIM == 3) {
             convert(back_matrix, faces, all * NODES, FACE_ROW, [](u32 i) { return i / NODES * FACE_SIZE + i % NODES; });
             dg_block_sync();
@@ -84,43 +85,50 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         convert(back_matrix, faces, all * ROWS, 1, [](u32 i) { return i / ROWS * FACE_SIZE + i % ROWS * FACE_ROW; });
         dg_block_sync();
     }
-    if (TRANSFORM && CURVED) {
+
+    // Computes the rates at the points, and converts them to coefficients.
+    DG_DEVICE void convert_rates() const {
+        const u32 n = elements.n;
         for (u32 item = threadIdx.x; item < n * TARGETS; item += THREADS) {
             const u32 e = item / TARGETS, node = item % TARGETS;
             real rate[FIELDS];
-            lift_faces(shared, e, node, rate);
-            apply_inverse_jacobian(a, (u64)(first + e) * NQ + node, rate);
-            real* y = shared + RATE_AT + e * FIELDS * Points::SIZE + Points::place(node);
+            lift_faces(work, e, node, rate);
+            apply_inverse_jacobian(a, (u64)(elements.first + e) * NQ + node, rate);
+            real* y = work + RATE_AT + e * FIELDS * Points::SIZE + Points::place(node);
 #pragma unroll
             for (int k = 0; k < FIELDS; ++k) y[k * Points::SIZE] = rate[k];
         }
         dg_block_sync();
-        along<0>(back_matrix, shared + RATE_AT, n * FIELDS);
+        along<0>(back_matrix, work + RATE_AT, n * FIELDS);
         dg_block_sync();
-        along<1>(back_matrix, shared + RATE_AT, n * FIELDS);
+        along<1>(back_matrix, work + RATE_AT, n * FIELDS);
         dg_block_sync();
         if (DIM == 3) {
-            along<LAST>(back_matrix, shared + RATE_AT, n * FIELDS);
+            along<LAST>(back_matrix, work + RATE_AT, n * FIELDS);
             dg_block_sync();
         }
     }
 
-    // 3. The stage.
+    DG_DEVICE void finish() {
+        if (TRANSFORM && !CURVED) convert_faces();
+        if (TRANSFORM && CURVED) convert_rates();
 #pragma unroll
-    for (int round = 0; round < ROUNDS; ++round) {
-        const u32 item = threadIdx.x + round * THREADS;
-        if (item >= n * NP) continue;
-        const u32 e = item / NP, function = item % NP;
-        const u64 at = place_of(item);
-        real rate[FIELDS];
-        if (TRANSFORM && CURVED) {
-            const real* y = shared + RATE_AT + e * FIELDS * Points::SIZE + Points::place(function);
+        for (int round = 0; round < ROUNDS; ++round) {
+            const u32 item = threadIdx.x + round * THREADS;
+            if (item >= elements.n * NP) continue;
+            const u32 e = item / NP, function = item % NP;
+            real rate[FIELDS];
+            if (TRANSFORM && CURVED) {
+                const real* y = work + RATE_AT + e * FIELDS * Points::SIZE + Points::place(function);
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k) rate[k] = y[k * Points::SIZE];
-        } else {
-            lift_faces(shared, e, function, rate);
-            apply_inverse_jacobian(a, (u64)(first + e) * NQ + function, rate);
+                for (int k = 0; k < FIELDS; ++k) rate[k] = y[k * Points::SIZE];
+            } else {
+                lift_faces(work, e, function, rate);
+                apply_inverse_jacobian(a, (u64)(elements.first + e) * NQ + function, rate);
+            }
+            finish_kept(a, elements.slot + e, place_of(item), kept[round], u[round], rate);
         }
-        finish_kept(a, a.first + first + e, at, kept[round], u[round], rate);
     }
-}
+};
+
+#include "mean_flux_pass.cuh"

@@ -26,9 +26,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         const LineEnd end = line_end(node, d);
         if (!end.is) continue;
         const u32 q = end.face * FACE_POINTS + end.point;
-        real normal[DIM], f[FIELDS];
-        const real scale = normal_at(a, element, end.face, q, normal) * __ldg(a.tables + NODES * NODES + end.end);
-        common_flux(p, fluxes_across(a, p, slot, end.face), slot, q, end.point, scale, f);
+        const real lift = __ldg(a.tables + NODES * NODES + end.end);
+        real f[FIELDS];
+        flux_through(a, p, element, end.face, end.point, q, lift, f);
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) rate[k] -= f[k];
     }

@@ -232,19 +232,25 @@ pub(crate) fn with_headers<T: PackScalar>(name: &str, text: String) -> Source {
     let source = Source::new(name, text)
         .header("fast_math.cuh", include_str!("fast_math.cuh"))
         .header("common.cuh", include_str!("common.cuh"))
-        .header("rows.cuh", include_str!("rows.cuh"))
-        .header("normals.cuh", include_str!("normals.cuh"))
+        .header("rows.cuh", include_str!("../pass/rows.cuh"))
+        .header("normals.cuh", include_str!("../pass/normals.cuh"))
         .header("fragments.cuh", include_str!("../simplices/fragments.cuh"))
         .header("weight_adjusted.cuh", include_str!("weight_adjusted.cuh"))
         .header("quadratic.cuh", include_str!("../simplices/quadratic.cuh"))
-        .header("sparse.cuh", include_str!("sparse.cuh"))
-        .header("metric_rule.cuh", include_str!("metric_rule.cuh"))
+        .header("sparse.cuh", include_str!("../chains/sparse.cuh"))
+        .header("metric_rule.cuh", include_str!("../chains/metric_rule.cuh"))
         .header("gauss_lines.cuh", include_str!("../tensors/gauss_lines.cuh"))
         .header("lines.cuh", include_str!("lines.cuh"))
         .header("prisms.cuh", include_str!("../prisms/prisms.cuh"))
         .header("prism_cubature.cuh", include_str!("../prisms/prism_cubature.cuh"))
         .header("two_point.cuh", include_str!("two_point.cuh"))
-        .header("published.cuh", include_str!("published.cuh"))
+        .header("passes.cuh", include_str!("../pass/passes.cuh"))
+        .header("gradient_pass.cuh", include_str!("../pass/gradient_pass.cuh"))
+        .header("mean_flux_pass.cuh", include_str!("../pass/mean_flux_pass.cuh"))
+        .header("residual_pass.cuh", include_str!("../pass/residual_pass.cuh"))
+        .header("traces_pass.cuh", include_str!("../pass/traces_pass.cuh"))
+        .header("viscous.cuh", include_str!("../pass/viscous.cuh"))
+        .header("published.cuh", include_str!("../pass/published.cuh"))
         .header("simplex_geometry.cuh", include_str!("../simplices/simplex_geometry.cuh"))
         .header("simplex_gradient.cuh", include_str!("../simplices/simplex_gradient.cuh"))
         .header("boundary_point.cuh", include_str!("../terms/boundary_point.cuh"));
@@ -348,7 +354,7 @@ pub(crate) fn residual<T: PackScalar>(of: &Universal<'_, T>, stage: bool) -> Ker
         ("GAIN_AT", usize::from(weight_adjusted)),
     ];
     let stage = u8::from(stage);
-    universal("residual.cu", include_str!("residual.cu"), of, stage, &regions)
+    universal("residual.cu", include_str!("../chains/residual.cu"), of, stage, &regions)
 }
 
 /// Builds the kernel of the traces of a part.
@@ -356,7 +362,7 @@ pub(crate) fn traces<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
     let (s, factors) = (of.of.sizes(), of.factors);
     let between = widest_between(&factors.interp_face);
     let regions = [("STATE_AT", s.np), ("EVEN_AT", between), ("ODD_AT", 0), ("OUT_AT", s.nf)];
-    universal("traces.cu", include_str!("traces.cu"), of, 0, &regions)
+    universal("traces.cu", include_str!("../chains/traces.cu"), of, 0, &regions)
 }
 
 /// Builds the kernel of the reactions of a part.

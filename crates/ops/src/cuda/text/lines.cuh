@@ -4,6 +4,7 @@
 //
 // Macros beside those of common.cuh: NODES of a line; FACE_AT and FACE_POINT as written by tensor.rs.
 
+#define EQUAL_FACES 1
 constexpr int FACE_POINTS = NF / FACES;
 static __device__ const unsigned short face_point[FACES][FACE_POINTS] = FACE_POINT;
 

@@ -194,7 +194,7 @@ pub(crate) fn gradient<T: PackScalar>(of: &Universal<'_, T>, lifts: &PassFactors
         ("EVEN_AT", even),
         ("ODD_AT", odd),
     ];
-    universal("gradient.cu", include_str!("gradient.cu"), of, 0, &regions)
+    universal("gradient.cu", include_str!("../chains/gradient.cu"), of, 0, &regions)
 }
 
 /// Builds the second pass of a part, alone or with the stage.
@@ -216,7 +216,7 @@ pub(crate) fn mean_flux<T: PackScalar>(
         ("GAIN_AT", usize::from(weight_adjusted)),
     ];
     let stage = u8::from(stage);
-    universal("mean_flux.cu", include_str!("mean_flux.cu"), of, stage, &regions)
+    universal("mean_flux.cu", include_str!("../chains/mean_flux.cu"), of, stage, &regions)
 }
 
 /// Largest numbers of rows between the factors of chains: after an even and after an odd number of factors.

@@ -3,6 +3,7 @@
 // Same data as in published.rs and diffusion_passes.rs on the host; here an element publishes its part of the
 // flux through the face, f* included.
 
+#pragma once
 #include "rows.cuh"
 
 // Mirrored by `PublishedArguments` in published.rs.
@@ -144,6 +145,16 @@ static __device__ __forceinline__ void common_flux(const Published& p, const Acr
         }
         f[k] = scale * (mine[k] - theirs[k]);
     }
+}
+
+// The flux through point `q` of element `element` of the part, outward, times its scale and `lift`; the point
+// is number `number` of face `face`.
+static __device__ __forceinline__ void flux_through(const Arguments& a, const Published& p, u32 element, u32 face,
+                                                    u32 number, u32 q, real lift, real (&f)[FIELDS]) {
+    real normal[DIM];
+    const real scale = normal_at(a, element, face, q, normal) * lift;
+    const u32 slot = a.first + element;
+    common_flux(p, fluxes_across(a, p, slot, face), slot, q, number, scale, f);
 }
 
 // Finishes the stage at a node, where the first pass has stored `kept`; `r` is the residual of the common

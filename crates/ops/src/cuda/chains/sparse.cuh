@@ -53,6 +53,12 @@ static __device__ __forceinline__ void multiply_chain(const Arguments& a, const 
     }
 }
 
+// The place in [element][row][field] of entry `i` of the states of elements; LANES = 1.
+static __device__ __forceinline__ u32 by_rows(u32 i) {
+    const u32 entry = i % STATE_BLOCK;
+    return PLANAR ? i - entry + entry % NP * FIELDS + entry / NP : i;
+}
+
 // Loads the states of `n` elements from `slot` on, as [element][row][field]. A barrier is needed after.
 static __device__ __forceinline__ void load_states(const Arguments& a, u32 slot, u32 n, real* to) {
     constexpr u32 len = NP * FIELDS;
@@ -61,9 +67,7 @@ static __device__ __forceinline__ void load_states(const Arguments& a, u32 slot,
             const u32 e = i % n, entry = i / n;
             to[e * len + entry] = __ldg(a.u + slot_begin(slot + e, STATE_BLOCK) + entry * LANES);
         } else {
-            const real x = __ldg(a.u + (u64)slot * len + i);
-            const u32 entry = i % len;
-            to[PLANAR ? i - entry + entry % NP * FIELDS + entry / NP : i] = x;
+            to[by_rows(i)] = __ldg(a.u + (u64)slot * len + i);
         }
     }
 }
