@@ -5,8 +5,6 @@
 //! has which code is said by [`Problem::code`](crate::pipeline::problem::Problem::code) and `of_errors`.
 
 mod of_errors;
-#[cfg(test)]
-mod tests;
 
 use std::fmt::{self, Write as _};
 
@@ -235,4 +233,26 @@ pub fn markdown() -> String {
         page.push_str(code.page());
     }
     page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_with_and_without_brackets() {
+        for word in ["unknown-key", "error[unknown-key]", "[unknown-key]", " unknown-key "] {
+            assert_eq!(Code::of_word(word).unwrap(), Code::UnknownKey);
+        }
+        let text = Code::of_word("unkown-key").unwrap_err().to_string();
+        assert!(text.contains("did you mean `unknown-key`?"), "{text}");
+        assert!(!Code::of_word("").unwrap_err().to_string().contains("did you mean"));
+    }
+
+    #[test]
+    fn the_last_line_names_each_code_once() {
+        assert_eq!(Code::more_about(&[Code::Formula, Code::Formula]), "`dgsuite explain formula` tells more");
+        let two = Code::more_about(&[Code::Formula, Code::NoUnit, Code::Formula]);
+        assert_eq!(two, "`dgsuite explain CODE` tells more; the codes are formula, no-unit");
+    }
 }

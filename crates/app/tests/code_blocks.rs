@@ -7,7 +7,7 @@
 //! | `yaml check` | `dgsuite check` accepts the file |
 //! | `yaml run` | `dgsuite run` runs it, with its checks |
 //! | `yaml part` | every key exists |
-//! | `yaml refused`, `yaml mended` | those of error codes, which the unit tests of `code` check |
+//! | `yaml refused`, `yaml mended` | those of error codes, which `book.rs` checks |
 //! | `sh run` | bash runs it without an error, with `dgsuite` on the path and the repository in `$DGSUITE` |
 //! | `sh` | it is not tested |
 //!
