@@ -322,6 +322,7 @@ fn rooms_do_not_use_each_other_in_circles() {
         ("ops/src/cuda.rs", "crate::cuda::"),
         ("app/src/pipeline.rs", "crate::pipeline::"),
         ("app/src/plan.rs", "crate::plan::"),
+        ("app/src/run.rs", "crate::run::"),
         ("app/src/systems.rs", "crate::systems::"),
         ("app/src/systems/elliptic.rs", "crate::systems::elliptic::"),
         ("app/src/systems/incompressible.rs", "crate::systems::incompressible::"),

@@ -24,6 +24,7 @@ pub mod pieces;
 mod projection;
 pub mod sampling;
 pub mod schedule;
+pub mod sections;
 pub mod shared;
 pub mod summary;
 pub mod surfaces;

@@ -1,9 +1,9 @@
 //! The time loop: steps to the final time, to a number of steps, or to a steady state.
 
-pub mod adaptive;
+mod adaptive;
 mod ahead;
 mod entering;
-pub mod retry;
+mod retry;
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

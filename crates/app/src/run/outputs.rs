@@ -10,11 +10,11 @@ use super::averages::Averages;
 use super::directory::{CHECKPOINTS, Directory, Former};
 use super::error::RunError;
 use super::fields;
-use super::march::{adaptive, retry};
 use super::monitors::{self, LastValues, Monitor};
 use super::not_finite::NotFinite;
 use super::pieces::Pieces;
 use super::schedule::{self, Schedule};
+use super::sections;
 use super::shared;
 use super::surfaces;
 use super::triggers::{self, Triggers};
@@ -345,7 +345,7 @@ impl<'a> Outputs<'a> {
 
     fn write_checkpoint(&mut self, solver: &Hyperbolic, now: TimePoint) -> Result<(), RunError> {
         let averages = self.averages.as_ref().map_or_else(Vec::new, Averages::save);
-        let sections = self.control.iter().map(adaptive::section).chain(retry::section(self.shrink));
+        let sections = self.control.iter().map(sections::of_control).chain(sections::of_share(self.shrink));
         let sections = sections.chain(self.triggers.section()).collect();
         let state = solver.save_own();
         let saved = Checkpoint { now, state, averages, sections };

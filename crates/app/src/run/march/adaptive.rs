@@ -8,9 +8,9 @@ use dgsuite_timeint::{Adaptive, Memory, TimeError};
 
 use super::March;
 use super::ahead::{BATCH, DEPTH, DISTANCE, FEWEST};
-use crate::checkpoint::Section;
 use crate::pipeline::time::AdaptiveSpec;
 use crate::run::error::RunError;
+use crate::run::sections;
 use crate::systems::engine::Ahead;
 use crate::systems::hyperbolic::Taken;
 
@@ -19,23 +19,6 @@ const MOST: u32 = 20;
 /// Assumed growth of steps while batches are in progress, to keep away from events. If steps grow more, the
 /// batch is undone.
 const GROWTH: f64 = 1.3;
-
-/// The section of a checkpoint with the state of the control.
-const SECTION: &str = "control";
-
-/// Returns the state of the control as a section of a checkpoint.
-pub fn section(memory: &Memory) -> Section<'static> {
-    let Memory { dt, errors: [first, second], rejected } = *memory;
-    Section::optional(SECTION, 1).numbers(vec![dt, first, second, f64::from(rejected)])
-}
-
-/// The inverse of [`section`]; `None` if the numbers are impossible.
-fn memory(section: &Section<'_>) -> Option<Memory> {
-    let [dt, first, second, rejected] = *section.values() else { return None };
-    let sound = [dt, first, second].iter().all(|x| *x > 0.0) && first.max(second) <= 1.0;
-    // The cast saturates.
-    sound.then_some(Memory { dt, errors: [first, second], rejected: rejected as u32 })
-}
 
 impl March<'_> {
     /// Starts the control of errors, if there is one, with a stable step or with the state in the checkpoint.
@@ -46,7 +29,7 @@ impl March<'_> {
         self.solver.weigh_errors()?;
         let first = self.present_step();
         self.adaptive = Adaptive::new(self.plan.setup.scheme, first);
-        let saved = self.plan.restart.as_ref().and_then(|(_, saved)| memory(saved.section(SECTION)?));
+        let saved = self.plan.restart.as_ref().and_then(|(_, saved)| sections::control(saved));
         if let (Some(adaptive), Some(memory)) = (&mut self.adaptive, saved) {
             adaptive.resume(memory);
         }

@@ -3,9 +3,9 @@
 use dgsuite_timeint::TimePoint;
 
 use super::March;
-use crate::checkpoint::Section;
 use crate::plan::Plan;
 use crate::run::error::RunError;
+use crate::run::sections;
 use crate::systems::SystemError;
 
 /// Growth of the step after a step that did not fail.
@@ -17,19 +17,9 @@ const SMALLER: f64 = 0.5;
 /// Largest number of messages about retries of a run.
 const MESSAGES: u64 = 5;
 
-/// The section of a checkpoint with the share of the step size.
-const SECTION: &str = "retry";
-
-/// The share of the step size as a section of a checkpoint; `None` for whole steps.
-pub fn section(shrink: f64) -> Option<Section<'static>> {
-    (shrink < 1.0).then(|| Section::optional(SECTION, 1).numbers(vec![shrink]))
-}
-
 /// The share of the step size at the start of a run.
 pub(super) fn shrink(plan: &Plan) -> f64 {
-    let saved =
-        plan.restart.as_ref().and_then(|(_, saved)| saved.section(SECTION)?.values().first().copied());
-    saved.filter(|share| (0.0..=1.0).contains(share)).unwrap_or(1.0)
+    plan.restart.as_ref().and_then(|(_, saved)| sections::share(saved)).unwrap_or(1.0)
 }
 
 impl March<'_> {
