@@ -43,6 +43,7 @@ pub mod atomic;
 pub mod background;
 mod blocks;
 pub mod csv;
+mod format;
 mod hdf5;
 mod lagrange;
 mod linear;
@@ -58,9 +59,10 @@ use std::path::{Path, PathBuf};
 
 use dgsuite_basis::{Shape, lattice::lattice_len};
 
+pub use format::Format;
 pub use lagrange::lagrange_nodes;
 pub(crate) use linear::tetrahedra;
-pub use series::{AnySeries, Format, TimeSeries};
+pub use series::{AnySeries, TimeSeries};
 pub(crate) use vtu::escape;
 
 /// The highest order of a Lagrange cell that VTK can read.

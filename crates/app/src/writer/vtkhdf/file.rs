@@ -7,12 +7,12 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::super::arrays::Kind;
-use super::super::hdf5::{
-    self, Attribute, Chunk, Dataset as Described, Description, Group, SUPERBLOCK, Storage, checksum,
-};
 use super::read;
 use super::{Array, Arrays, CHUNK, Catalog, Dataset, GEOMETRY, OFFSETS, Step, TYPES, split};
+use crate::writer::arrays::Kind;
+use crate::writer::hdf5::{
+    self, Attribute, Chunk, Dataset as Described, Description, Group, SUPERBLOCK, Storage, checksum,
+};
 
 /// The end of a catalog in a file, before the root group: the number of its bytes, their checksum, and this.
 const MARK: &[u8; 4] = b"dgs1";

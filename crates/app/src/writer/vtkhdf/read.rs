@@ -7,9 +7,9 @@ use std::path::Path;
 
 use flate2::read::ZlibDecoder;
 
-use super::super::arrays::Kind;
 use super::file::State;
 use super::{Catalog, Dataset, GEOMETRY, OFFSETS, Step, split, unlink};
+use crate::writer::arrays::Kind;
 
 /// Cells of one time as VTK stores them.
 #[derive(Clone, Debug, Default, PartialEq)]
