@@ -8,8 +8,8 @@ mod of_errors;
 
 use std::fmt::{self, Write as _};
 
+use crate::escape::printable;
 use crate::nearest::nearest;
-use crate::pipeline::source::printable;
 
 /// Defines the codes with their words and pages.
 macro_rules! codes {

@@ -53,6 +53,7 @@ pub mod checkpoint;
 pub mod cli;
 pub mod code;
 pub mod draw;
+pub mod escape;
 pub mod export;
 pub mod job;
 mod kind;

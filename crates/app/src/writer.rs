@@ -63,7 +63,6 @@ pub use format::Format;
 pub use lagrange::lagrange_nodes;
 pub(crate) use linear::tetrahedra;
 pub use series::{AnySeries, TimeSeries};
-pub(crate) use vtu::escape;
 
 /// The highest order of a Lagrange cell that VTK can read.
 pub const MAX_LAGRANGE_ORDER: usize = 10;

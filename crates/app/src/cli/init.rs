@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::escape::printable;
 use crate::nearest::nearest;
-use crate::pipeline::{keys, source::printable};
+use crate::pipeline::keys;
 use crate::writer::atomic;
 
 pub(super) const HELP: &str = "\

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::scene::{Anchor, Drawn, Item, Scene};
 use super::{Colour, font};
+use crate::escape;
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 impl Scene {
@@ -74,7 +75,7 @@ fn draw(out: &mut String, item: &Item, clip: &str) {
                 "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\"{anchor}{turn}{}{clip}>{}</text>",
                 short(*size),
                 paint("fill", *colour),
-                escape(text)
+                escape::xml(text)
             )
         }
         Item::Image { at, size, image } => writeln!(
@@ -110,11 +111,6 @@ fn paint(what: &str, Colour([r, g, b, a]): Colour) -> String {
     let opacity =
         if a < 255 { format!(" {what}-opacity=\"{}\"", short(f64::from(a) / 255.0)) } else { String::new() };
     format!(" {what}=\"#{r:02x}{g:02x}{b:02x}\"{opacity}")
-}
-
-/// A text as XML can contain it; other characters become the replacement character.
-fn escape(text: &str) -> String {
-    crate::writer::escape(text)
 }
 
 #[cfg(test)]

@@ -51,22 +51,6 @@ pub fn read_text(path: &Path) -> Result<String, TextError> {
     })
 }
 
-/// A text with its control characters, except line ends, made visible, because a terminal would interpret
-/// them.
-#[must_use]
-pub fn printable(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' => out.push(c),
-            '\t' => out.push(' '),
-            c if c.is_control() => out.extend(c.escape_unicode()),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 /// The most characters of a line that an excerpt shows, and how many of them before the place.
 const EXCERPT: [usize; 2] = [100, 60];
 
@@ -215,7 +199,6 @@ mod tests {
 
     #[test]
     fn control_characters_are_shown_and_not_obeyed() {
-        assert_eq!(printable("a\u{1b}[31mb\nc\td"), "a\\u{1b}[31mb\nc d");
         let source = Source::new("case.yaml", "title:\ta\u{1b}b");
         let excerpt = Place { source, line: 1, column: 8, length: 3 }.excerpt();
         assert_eq!(excerpt, "  |\n1 | title: a b\n  |        ^^^");

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
 
+use crate::escape::xml as escape;
 use crate::picture::{Picture, Run};
 use crate::run::pictures;
 use crate::writer::csv::Columns;
-use crate::writer::escape;
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::pipeline::source::printable;
+use crate::escape::printable;
 use crate::writer::WriterError;
 
 /// Prints the messages of a run: results to standard output, progress and warnings to standard error.

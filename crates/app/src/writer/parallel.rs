@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::vtu::escape;
 use super::{Field, Precision, UnstructuredFields, Values, VtuOptions, WriterError, atomic};
+use crate::escape;
 
 /// The file of a rank's cells: `a_000.pvtu` has the pieces `a_000_0000.vtu`, `a_000_0001.vtu`, ….
 pub(crate) fn piece(list: &Path, rank: usize) -> PathBuf {
@@ -19,7 +19,7 @@ pub(crate) fn arrays(fields: &UnstructuredFields, options: &VtuOptions) -> Strin
         Precision::Double => "Float64",
     };
     let array = |kind: &str, name: &str, components: usize| {
-        let name = escape(name);
+        let name = escape::xml(name);
         format!("<PDataArray type=\"{kind}\" Name=\"{name}\" NumberOfComponents=\"{components}\"/>\n")
     };
     let of = |field: &Field| {
@@ -49,7 +49,7 @@ pub(crate) fn write(path: &Path, pieces: &[PathBuf], arrays: &str) -> Result<(),
     );
     for piece in pieces {
         let name = piece.file_name().unwrap_or_default().to_string_lossy();
-        let _ = writeln!(xml, "<Piece Source=\"{}\"/>", escape(&name));
+        let _ = writeln!(xml, "<Piece Source=\"{}\"/>", escape::xml(&name));
     }
     xml.push_str("</PUnstructuredGrid>\n</VTKFile>\n");
     atomic::write(path, xml.as_bytes())

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{TimeSeries, UnstructuredFields, VtuOptions, WriterError, atomic, vtu::escape};
+use super::{TimeSeries, UnstructuredFields, VtuOptions, WriterError, atomic};
+use crate::escape;
 
 /// A `.pvd` file, rewritten atomically after every new entry, so that ParaView can follow a run.
 ///
@@ -147,7 +148,7 @@ impl Series {
             "<Collection>\n",
         ));
         for (time, file) in &self.entries {
-            let file = escape(file);
+            let file = escape::xml(file);
             let _ = writeln!(xml, "<DataSet timestep=\"{time:?}\" part=\"0\" file=\"{file}\"/>");
         }
         xml.push_str("</Collection>\n</VTKFile>\n");

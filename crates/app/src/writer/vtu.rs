@@ -17,6 +17,7 @@ use super::arrays::{self, Kind, Section, Sink};
 use super::blocks::Blocks;
 use super::pattern::Pattern;
 use super::{CellBlock, Cells, UnstructuredFields, VtuOptions, WriterError, atomic};
+use crate::escape;
 
 impl UnstructuredFields {
     /// Writes a `.vtu` file, atomically; the directory must exist. The current rayon pool compresses the
@@ -107,7 +108,7 @@ impl Sink for Piece<'_> {
             self.xml,
             "<DataArray type=\"{kind:?}\" Name=\"{}\" NumberOfComponents=\"{components}\" \
              format=\"appended\" offset=\"{}\"/>",
-            escape(name),
+            escape::xml(name),
             self.appended.offset
         );
         self.appended.offset += blocks.len();
@@ -128,28 +129,6 @@ impl Appended {
         xml.push_str("</Piece>\n");
         Ok(())
     }
-}
-
-/// Returns whether XML 1.0 can contain a character that is not a control character.
-pub(super) fn is_xml(c: char) -> bool {
-    matches!(c, '\n' | '\t') || !(c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'))
-}
-
-/// Escapes text for an XML attribute. Characters that XML 1.0 cannot contain become the replacement
-/// character.
-pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' | '\n' | '\r' => out.push(' '),
-            c => out.push(if is_xml(c) { c } else { '\u{fffd}' }),
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -296,11 +275,5 @@ mod tests {
         assert!(!path.exists());
         let linear = VtuOptions { cells: Cells::Linear, ..options };
         UnstructuredFields { time: 0.0, pieces: vec![high] }.write(&path, &linear).unwrap();
-    }
-
-    #[test]
-    fn names_are_escaped() {
-        assert_eq!(escape("a<b & \"c\">"), "a&lt;b &amp; &quot;c&quot;&gt;");
-        assert_eq!(escape("a\u{1b}b\nc\u{ffff}"), "a\u{fffd}b c\u{fffd}");
     }
 }

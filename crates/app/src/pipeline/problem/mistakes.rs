@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{InputError, Problem, cut};
-use crate::pipeline::source::{Place, Source, printable};
+use crate::escape::printable;
+use crate::pipeline::source::{Place, Source};
 
 /// The values of all results, or all of their mistakes.
 ///
