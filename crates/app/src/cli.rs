@@ -4,6 +4,7 @@
 //! the run failed or a check does not hold; 2 if the input or the environment is wrong.
 
 mod bench;
+mod codes;
 mod devices;
 mod explain;
 mod export;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use dgsuite_timeint::TimeError;
 
+use crate::code::Code;
 use crate::systems::SystemError;
 use crate::writer::WriterError;
 
@@ -95,6 +96,18 @@ impl fmt::Display for Stagnant {
                 write!(f, " (flow or diffusion across the whole domain takes a time of {slowest:.3e})")
             }
             None => Ok(()),
+        }
+    }
+}
+
+impl From<&RunError> for Code {
+    fn from(error: &RunError) -> Self {
+        match error {
+            RunError::System(error) => error.into(),
+            RunError::Writer(error) => error.into(),
+            RunError::Time(error) => error.into(),
+            RunError::TooFast { .. } | RunError::TooFastAtBoundary { .. } => Self::StepSize,
+            RunError::NotSteady { .. } => Self::NotSteady,
         }
     }
 }
