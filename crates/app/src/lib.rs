@@ -52,6 +52,7 @@ pub mod bench;
 pub mod checkpoint;
 pub mod cli;
 pub mod code;
+pub mod directory;
 pub mod draw;
 pub mod escape;
 pub mod export;

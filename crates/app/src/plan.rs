@@ -53,6 +53,7 @@ use self::triggers::{Begin, Conditions};
 use self::values::KnownValues;
 use self::variables::Variables;
 use crate::checkpoint::Checkpoint;
+use crate::directory::Former;
 use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::monitors::MonitorKind;
 use crate::pipeline::output::{
@@ -66,7 +67,6 @@ use crate::pipeline::source::{Located, Place};
 use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
 use crate::pipeline::{DeviceSpec, Document, Pipeline};
-use crate::run::directory::Former;
 use crate::systems::RankMesh;
 use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceTerm};
 use crate::systems::incompressible::{FlowRate, Incompressible};

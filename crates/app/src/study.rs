@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 
 pub use self::table::{Label, Row, Table};
 use crate::code::Code;
+use crate::directory::{Directory, Former};
 use crate::job::Job;
 use crate::kind::Kind;
 use crate::pipeline::checks::CheckSpec;
@@ -29,7 +30,6 @@ use crate::plan::comparison::{Comparison, words};
 use crate::plan::print::{self, grouped};
 use crate::report::{self, Frame};
 use crate::run::checks::{self, CheckResult};
-use crate::run::directory::{Directory, Former};
 use crate::run::log::Log;
 use crate::run::{Report, Status, summary};
 use crate::systems::ROOT;

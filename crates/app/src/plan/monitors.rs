@@ -1,11 +1,14 @@
 //! Monitors with resolved names: solutions, formulas, and points in the mesh.
 
+mod columns;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
 
+pub use self::columns::{LIMITED_COLUMNS, tables};
 use super::begin::Begin;
 use super::samples::{Placed, Places, coordinates};
 use super::states::States;

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use super::Places;
 use super::values::KnownValues;
+use crate::directory::Former;
 use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::node::Node;
-use crate::run::directory::Former;
 use crate::systems::RankMesh;
 use crate::systems::hyperbolic::Device;
 

@@ -6,11 +6,11 @@ use dgsuite_timeint::TimePoint;
 
 use super::Choices;
 use crate::checkpoint::{self, Checkpoint, CheckpointError, CheckpointProblem};
+use crate::directory::{Former, PREVIOUS};
 use crate::pipeline::Pipeline;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Place;
 use crate::pipeline::state::InitialSpec;
-use crate::run::directory::{Former, PREVIOUS};
 use crate::systems::ROOT;
 use crate::systems::hyperbolic::Law;
 

@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 use dgsuite_physics::formula::Formula;
 
 pub use super::begin::Begin;
-use super::monitors::{MonitorJob, MonitorPlan};
+use super::monitors::{MonitorJob, MonitorPlan, tables};
 use super::variables::Variables;
 use crate::pipeline::beginning::Beginning;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::monitors::{ForcesSpec, MonitorKind, MonitorSpec};
 use crate::pipeline::output::Every;
 use crate::pipeline::problem::InputError;
-use crate::run::monitors::tables;
 
 /// A condition, resolved.
 #[derive(Clone, Debug)]

@@ -14,29 +14,6 @@ use crate::post::{Surface, line, spectrum};
 use crate::systems::hyperbolic::Hyperbolic;
 use crate::writer::csv::Columns;
 
-/// The columns of a table of forces, after step and time.
-pub const FORCE_COLUMNS: [&str; 16] = [
-    "cd",
-    "cl",
-    "cs",
-    "cm",
-    "cd_pressure",
-    "cd_viscous",
-    "pressure_x",
-    "pressure_y",
-    "pressure_z",
-    "viscous_x",
-    "viscous_y",
-    "viscous_z",
-    "moment_x",
-    "moment_y",
-    "moment_z",
-    "heat",
-];
-
-/// The columns of a table of extremes along a wall, after step and time.
-pub const WALL_COLUMNS: [&str; 4] = ["cp_min", "cp_max", "cf_min", "cf_max"];
-
 /// Returns the points of all boundaries of a job, as one surface.
 fn surface(solver: &Hyperbolic, job: &ForcesJob) -> Result<Surface, RunError> {
     let mut all = Surface { first: vec![0], ..Surface::default() };

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 pub use self::failure::Failure;
-use super::directory::Directory;
 use super::log::Log;
 use super::not_finite::NotFinite;
 use super::{Ending, Run, Status};
 use crate::code::Code;
+use crate::directory::Directory;
 use crate::pipeline::Document;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::elliptic::{EllipticPlan, print};

@@ -13,13 +13,13 @@ use serde_json::{Map, Value};
 
 use self::failure::explain;
 use self::summary::Facts;
-use super::directory::Directory;
 use super::log::Log;
 use super::march::{self, March};
 use super::monitors::LastValues;
 use super::outputs::Outputs;
 use super::{Ending, Run, RunError, Status, projection, shared};
 use crate::code::Code;
+use crate::directory::Directory;
 use crate::pipeline::Document;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::print::{self, grouped};

@@ -2,12 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::plan::monitors::LIMITED_COLUMNS;
 use crate::systems::hyperbolic::Hyperbolic;
 use crate::writer::csv::Columns;
-
-/// The columns of the table: share of the elements that the last stage changed, the smallest factor of their
-/// modes, and the smallest density and pressure.
-pub(super) const COLUMNS: [&str; 4] = ["share", "factor", "density", "pressure"];
 
 /// Returns one row.
 pub(super) fn row(solver: &Hyperbolic) -> [f64; 4] {
@@ -24,7 +21,7 @@ pub(super) fn summary(table: &Columns) -> Map<String, Value> {
     let mut summary = Map::new();
     summary.insert("mean".to_owned(), json!(share.iter().sum::<f64>() / share.len().max(1) as f64));
     summary.insert("max".to_owned(), json!(largest));
-    for name in &COLUMNS[1..] {
+    for name in &LIMITED_COLUMNS[1..] {
         let least = column(name).iter().copied().fold(f64::INFINITY, f64::min);
         summary.insert((*name).to_owned(), json!(least));
     }

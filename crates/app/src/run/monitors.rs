@@ -4,7 +4,6 @@ use dgsuite_timeint::TimePoint;
 use serde_json::{Map, Value, json};
 
 use super::bodies;
-use super::directory::Directory;
 use super::error::RunError;
 use super::limited;
 use super::not_finite::NotFinite;
@@ -12,10 +11,11 @@ use super::pictures;
 use super::sampling;
 use super::schedule::Schedule;
 use super::triggers::Triggers;
+use crate::directory::Directory;
 use crate::pipeline::monitors::Norm;
+use crate::plan::monitors::tables;
 use crate::plan::triggers::Begin;
-use crate::plan::variables::Variables;
-use crate::plan::{ForcesJob, Integrand, MonitorJob, MonitorPlan, Plan};
+use crate::plan::{ForcesJob, Integrand, MonitorJob, Plan};
 use crate::systems::hyperbolic::{Hyperbolic, Norms};
 use crate::writer::csv::{Columns, Table};
 use crate::writer::{VtuOptions, atomic};
@@ -56,22 +56,6 @@ pub struct LastValues {
     pub recirculation: Map<String, Value>,
     /// The triggers, and when they held.
     pub triggers: Vec<Value>,
-}
-
-/// Returns the name of each monitor's table, and its columns after step and time; of samples none, as their
-/// rows are points.
-pub fn tables(monitors: &[MonitorPlan], variables: &Variables) -> Vec<(String, Vec<String>)> {
-    let mut names: Vec<&str> = Vec::new();
-    let mut table = |monitor: &MonitorPlan| {
-        let name = monitor.kind.name();
-        names.push(name);
-        let count = names.iter().filter(|n| **n == name).count();
-        let file = if count == 1 { name.to_owned() } else { format!("{name}-{count}") };
-        let rows = !matches!(monitor.kind, MonitorJob::Sample { .. });
-        let columns = if rows { monitor.kind.columns(variables).split_off(2) } else { Vec::new() };
-        (file, columns)
-    };
-    monitors.iter().map(&mut table).collect()
 }
 
 /// Opens the tables of a plan's monitors; the tables of a continued run continue at its start.
@@ -243,56 +227,6 @@ impl Monitor<'_> {
     }
 }
 
-impl MonitorJob {
-    /// Returns the name of the monitor in the pipeline file.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Residual => "residual",
-            Self::Error { .. } => "error",
-            Self::Integral { .. } => "integral",
-            Self::Divergence(_) => "divergence",
-            Self::FlowRate => "flow_rate",
-            Self::Limited => "limited",
-            Self::Probe { .. } => "probe",
-            Self::Sample { .. } => "sample",
-            Self::Forces(_) => "forces",
-            Self::Wall(_) => "wall",
-            Self::Recirculation { .. } => "recirculation",
-        }
-    }
-
-    /// Returns the columns of the table.
-    fn columns(&self, variables: &Variables) -> Vec<String> {
-        let mut columns = vec!["step".to_owned(), "time".to_owned()];
-        match self {
-            Self::Residual => columns.extend(variables.conserved.iter().map(|&v| v.to_owned())),
-            Self::Error { norms, .. } => {
-                let fields = variables.all();
-                columns.extend(norms.iter().flat_map(|n| fields.iter().map(|f| format!("{}_{f}", n.name()))));
-            }
-            Self::Integral { names, .. } => columns.extend(names.iter().map(|n| quoted(n))),
-            Self::Probe { points, names, .. } => {
-                for i in 0..points.len() {
-                    columns.extend(names.iter().map(|n| quoted(&format!("{n} at {i}"))));
-                }
-            }
-            Self::Sample { places, names, .. } => {
-                columns.push("point".to_owned());
-                columns.extend(places.distances.iter().map(|_| "s".to_owned()));
-                columns.extend(["x", "y", "z"].iter().take(variables.dim()).map(|x| (*x).to_owned()));
-                columns.extend(names.iter().map(|n| quoted(n)));
-            }
-            Self::Divergence(_) => columns.extend(["l2", "jumps"].map(str::to_owned)),
-            Self::FlowRate => columns.extend(["mean", "force"].map(str::to_owned)),
-            Self::Limited => columns.extend(limited::COLUMNS.map(str::to_owned)),
-            Self::Forces(_) => columns.extend(bodies::FORCE_COLUMNS.map(str::to_owned)),
-            Self::Wall(_) => columns.extend(bodies::WALL_COLUMNS.map(str::to_owned)),
-            Self::Recirculation { .. } => columns.push("length".to_owned()),
-        }
-        columns
-    }
-}
-
 /// Returns integrals over the domain; those of derivatives share one sampling of the solution.
 fn integrals(solver: &Hyperbolic, all: &[Integrand]) -> Vec<f64> {
     let (mut of_values, mut of_derivatives) = (Vec::new(), Vec::new());
@@ -326,15 +260,6 @@ fn by_field(names: &[String], values: &[f64]) -> Value {
         (name.clone(), Value::Object(by_point))
     };
     Value::Object(names.iter().enumerate().map(of_field).collect())
-}
-
-/// Quotes the name of a column if it contains a comma or begins as a formula of a spreadsheet does.
-fn quoted(name: &str) -> String {
-    if name.contains([',', '"']) || name.starts_with(['=', '+', '-', '@']) {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    } else {
-        name.to_owned()
-    }
 }
 
 /// Returns the values of one norm.

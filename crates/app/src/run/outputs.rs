@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use dgsuite_timeint::{Memory, TimePoint};
 
 use super::averages::Averages;
-use super::directory::{CHECKPOINTS, Directory, Former};
 use super::error::RunError;
 use super::fields;
 use super::monitors::{self, LastValues, Monitor};
@@ -19,6 +18,7 @@ use super::shared;
 use super::surfaces;
 use super::triggers::{self, Triggers};
 use crate::checkpoint::{self, Checkpoint};
+use crate::directory::{CHECKPOINTS, Directory, Former};
 use crate::plan::fields::OutputField;
 use crate::plan::{Plan, SurfacesPlan};
 use crate::systems::ROOT;

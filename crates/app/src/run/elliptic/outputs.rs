@@ -4,10 +4,10 @@ use dgsuite_timeint::TimePoint;
 
 use super::Failure;
 use crate::checkpoint::{self, Checkpoint};
+use crate::directory::Directory;
 use crate::plan::elliptic::functions::ExactSolution;
 use crate::plan::elliptic::{EllipticField, EllipticPlan, FieldContent};
 use crate::run::Status;
-use crate::run::directory::Directory;
 use crate::run::fields::lattice_order;
 use crate::run::not_finite::NotFinite;
 use crate::run::pictures;
