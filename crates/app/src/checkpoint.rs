@@ -35,8 +35,8 @@ pub use self::draft::{Draft, write_ranges};
 pub use self::error::{CheckpointError, CheckpointProblem, Damage};
 use self::section::Left;
 pub use self::section::Section;
-use crate::pipeline::space::MAX_ORDER;
 use crate::systems::hyperbolic::State;
+use crate::systems::setup::MAX_ORDER;
 use crate::systems::{Histories, Ranges};
 use crate::writer::WriterError;
 

@@ -12,9 +12,7 @@ use super::problem::InputError;
 use super::section::Section;
 use super::source::{Located, Place};
 use crate::systems::hyperbolic::{Form, Riemann, SplitFlux};
-
-/// The highest polynomial order: reference matrices are well conditioned and tested up to it.
-pub const MAX_ORDER: usize = 10;
+use crate::systems::setup::MAX_ORDER;
 
 /// The default order.
 const DEFAULT_ORDER: usize = 3;

@@ -27,6 +27,9 @@ use dgsuite_physics::trace::StateRecording;
 use dgsuite_physics::{Coefficients, Euler, Exact, Given, NavierStokes, Source};
 use dgsuite_timeint::Scheme;
 
+/// The highest polynomial order: reference matrices are well conditioned and tested up to it.
+pub const MAX_ORDER: usize = 10;
+
 /// The law.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Law {
