@@ -320,6 +320,7 @@ fn rooms_do_not_use_each_other_in_circles() {
     for (face, path) in [
         ("ops/src/lib.rs", "crate::"),
         ("ops/src/cuda.rs", "crate::cuda::"),
+        ("app/src/lib.rs", "crate::"),
         ("app/src/pipeline.rs", "crate::pipeline::"),
         ("app/src/plan.rs", "crate::plan::"),
         ("app/src/run.rs", "crate::run::"),

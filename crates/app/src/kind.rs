@@ -1,9 +1,5 @@
-//! The kinds of models: how a pipeline file becomes a plan, a run and a stored state.
+//! The kinds of models: how a pipeline file becomes a plan and a run.
 
-use std::path::Path;
-
-use crate::export::ExportError;
-use crate::export::solution::{self, Opened};
 use crate::pipeline::keys::INCOMPRESSIBLE_FLOW;
 use crate::pipeline::problem::InputError;
 use crate::pipeline::{Document, elliptic};
@@ -21,8 +17,6 @@ pub(crate) struct Kind {
     plan: fn(&Document, &Choices) -> Result<Outline, InputError>,
     /// Makes the plan and the solver.
     run: fn(&Document, &Choices) -> Result<Box<dyn Run>, InputError>,
-    /// Opens the state in a checkpoint of a run.
-    stored: fn(&Document, &Choices, &Path) -> Result<Opened, ExportError>,
     /// The name of these problems, if several ranks cannot share one.
     one_rank: Option<&'static str>,
 }
@@ -31,7 +25,6 @@ pub(crate) struct Kind {
 const FLOW: Kind = Kind {
     plan: |document, choices| Ok(Plan::new(document, choices)?.outline),
     run: |document, choices| Ok(Box::new(FlowRun::new(document, choices)?)),
-    stored: solution::flow,
     one_rank: None,
 };
 
@@ -39,7 +32,6 @@ const FLOW: Kind = Kind {
 const ELLIPTIC: Kind = Kind {
     plan: |document, choices| Ok(EllipticPlan::new(document, choices)?.outline),
     run: |document, choices| Ok(Box::new(EllipticRun::new(document, choices)?)),
-    stored: solution::elliptic,
     one_rank: Some("elliptic problems"),
 };
 
@@ -80,19 +72,6 @@ impl Kind {
             Some(elliptic::MODEL | INCOMPRESSIBLE_FLOW) => Ok(Vec::new()),
             _ => Ok(self.run(document, choices)?.forecast(&mut String::new())),
         }
-    }
-
-    /// Opens the state in the checkpoint `file` of a run.
-    ///
-    /// # Errors
-    /// As for [`Stored::open`](crate::export::Stored::open).
-    pub(crate) fn stored(
-        &self,
-        document: &Document,
-        choices: &Choices,
-        file: &Path,
-    ) -> Result<Opened, ExportError> {
-        (self.stored)(document, choices, file)
     }
 
     /// Refuses several ranks, if they cannot share such a problem.

@@ -25,6 +25,7 @@ pub mod sampling;
 pub mod schedule;
 pub mod sections;
 pub mod shared;
+pub mod stored;
 pub mod summary;
 pub mod surfaces;
 pub mod triggers;

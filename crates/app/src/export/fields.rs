@@ -1,43 +1,9 @@
 //! The fields of an export: those of the run, or others by name and by formula.
 
-use std::sync::Arc;
-
-use super::{ExportError, Stored};
+use super::{ExportError, Fields, Stored};
 use crate::pipeline::output::FieldSpec;
 use crate::pipeline::section;
 use crate::pipeline::source::{Located, Place, Source};
-use crate::plan::elliptic::EllipticField;
-use crate::plan::fields::{OfElement, OutputField};
-
-/// Fields of a stored state, compiled.
-pub enum Fields {
-    /// Fields of a model in time.
-    Flow(Arc<[OutputField]>),
-    /// Fields of an elliptic problem.
-    Elliptic(Vec<EllipticField>),
-}
-
-impl Fields {
-    /// Whether one of them needs derivatives of the solution.
-    pub(super) fn need_gradients(&self) -> bool {
-        match self {
-            Self::Flow(fields) => fields.iter().any(|field| field.gradients),
-            Self::Elliptic(_) => false,
-        }
-    }
-
-    /// Their names.
-    #[must_use]
-    pub fn names(&self) -> Vec<&str> {
-        match self {
-            Self::Flow(fields) => {
-                let stored = fields.iter().filter(|field| !of_last_step(field));
-                stored.map(|field| field.name.as_str()).collect()
-            }
-            Self::Elliptic(fields) => fields.iter().map(|field| field.name.as_str()).collect(),
-        }
-    }
-}
 
 /// The option that names a field.
 const OPTION: &str = "--field";
@@ -52,13 +18,8 @@ impl Stored {
     pub fn fields(&self, texts: &[String]) -> Result<Fields, ExportError> {
         let specs = texts.iter().map(|text| spec(text)).collect::<Result<Vec<_>, _>>()?;
         section::once(&specs.iter().map(|spec| spec.name.clone()).collect::<Vec<_>>())?;
-        self.solution.fields(&specs)
+        self.compiled(&specs)
     }
-}
-
-/// Whether a field describes what happened in the last step.
-pub(super) fn of_last_step(field: &OutputField) -> bool {
-    field.of_element == Some(OfElement::Filter)
 }
 
 /// Reads `NAME` or `NAME=FORMULA`.

@@ -11,10 +11,10 @@ use dgsuite_ops::Sample;
 use dgsuite_physics::Exact;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, CheckpointProblem};
-use crate::export::{ExportError, Stored};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::print::grouped;
 use crate::plan::{Choices, Plan};
+use crate::run::stored::{ExportError, Stored};
 use crate::systems::hyperbolic::{Hyperbolic, Law};
 
 /// How far outside of the stored mesh a point may lie, as a share of the length of the nearest element: where
