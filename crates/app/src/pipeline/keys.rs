@@ -28,6 +28,8 @@ mod state;
 mod tests;
 mod time;
 
+use std::sync::LazyLock;
+
 pub use self::print::{KeysError, describe, markdown, text};
 pub use self::schema::schema;
 
@@ -257,13 +259,35 @@ pub fn all() -> impl Iterator<Item = &'static Key> {
 /// The rows for one path of a file, such as `["boundaries", "inlet", "type"]`: several where models or types
 /// differ. A row with a name comes before one in which the user chooses it.
 pub fn at<S: AsRef<str>>(steps: &[S], scope: Scope<'_>) -> Vec<&'static Key> {
-    let of = |key: &&'static Key| {
-        let parts = key.parts();
-        parts.len() == steps.len() && parts.iter().zip(steps).all(|(part, step)| part.is(step.as_ref()))
-    };
-    let rows: Vec<_> = all().filter(|key| scope.has(key)).filter(of).collect();
-    let named: Vec<_> = rows.iter().copied().filter(|key| key.parts().last() != Some(&Part::Free)).collect();
-    if named.is_empty() { rows } else { named }
+    let of = |row: &&Row| fits(&row.parts, steps) && scope.has(row.key);
+    let found: Vec<&Row> = rows().iter().filter(of).collect();
+    let any = found.iter().any(|row| row.is_named());
+    found.into_iter().filter(|row| row.is_named() || !any).map(|row| row.key).collect()
+}
+
+/// A key with the parts of its path.
+struct Row {
+    key: &'static Key,
+    parts: Vec<Part>,
+}
+
+impl Row {
+    /// Whether the user does not choose its name.
+    fn is_named(&self) -> bool {
+        self.parts.last() != Some(&Part::Free)
+    }
+}
+
+/// Every key, with its parts. They are parsed once, because a reader looks up each of its keys.
+fn rows() -> &'static [Row] {
+    static ROWS: LazyLock<Vec<Row>> =
+        LazyLock::new(|| all().map(|key| Row { key, parts: key.parts() }).collect());
+    &ROWS
+}
+
+/// Whether steps of a file's path can be these parts.
+fn fits<S: AsRef<str>>(parts: &[Part], steps: &[S]) -> bool {
+    parts.len() == steps.len() && parts.iter().zip(steps).all(|(part, step)| part.is(step.as_ref()))
 }
 
 /// The keys of a section by its path, for the reader.
@@ -278,12 +302,9 @@ pub struct Known {
 /// The keys known in a section of a file.
 pub fn known<S: AsRef<str>>(section: &[S], scope: Scope<'_>) -> Known {
     let mut known = Known { names: Vec::new(), free: false };
-    for key in all().filter(|key| scope.has(key)) {
-        let parts = key.parts();
+    for Row { key, parts } in rows() {
         let Some((last, above)) = parts.split_last() else { continue };
-        if above.len() != section.len()
-            || !above.iter().zip(section).all(|(part, step)| part.is(step.as_ref()))
-        {
+        if !fits(above, section) || !scope.has(key) {
             continue;
         }
         match last {
