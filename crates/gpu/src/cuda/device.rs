@@ -118,6 +118,14 @@ pub(super) fn bus_address(ordinal: usize) -> Result<String, GpuError> {
     Ok(format!("{domain:04x}:{bus:02x}:{slot:02x}.0"))
 }
 
+/// The number of a device that is the same in all processes that see it.
+pub(super) fn uuid(ordinal: usize) -> Result<[u8; 16], GpuError> {
+    driver::load()?;
+    let device = wrapped("finding a device", result::device::get(ordinal as i32))?;
+    let uuid = wrapped("asking for the number of a device", result::device::get_uuid(device))?;
+    Ok(uuid.bytes.map(|byte| byte as u8))
+}
+
 /// How a device reaches the memory of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeviceLink {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use cudarc::driver::result;
 
+use super::device;
 use super::driver::wrapped;
 use super::nccl::{self, DeviceMessage, Nccl};
 use super::peer::Peer;
@@ -91,12 +92,24 @@ fn exchange_of(comm: &Arc<dyn Communicator>, set: &[DeviceMessage]) -> Result<Bo
     comm.exchange(&set.iter().map(partner).collect::<Vec<_>>())
 }
 
+/// Whether some ranks have the same device, which NCCL refuses. Collective.
+fn is_a_device_shared(cuda: &Cuda, comm: &Arc<dyn Communicator>) -> Result<bool, CommError> {
+    let own = device::uuid(cuda.info().ordinal).unwrap_or_default();
+    let mut answer = vec![0];
+    if let Some(mut all) = comm.gather(0, &own)? {
+        all.sort_unstable();
+        answer = vec![u8::from(all.windows(2).any(|pair| pair[0] == pair[1]))];
+    }
+    comm.broadcast(0, &mut answer)?;
+    Ok(answer == [1])
+}
+
 impl Link {
     /// Prepares sets of transfers, each of which is run as a whole. Collective: all ranks call this in the
     /// same order, and each transfer has its counterpart in the same set. The plane is that of
     /// [`PLANE_VARIABLE`]. Otherwise, ranks of one host take `peer` if the devices reach each other, then
-    /// NCCL if all ranks have it; ranks of MPI and sockets take these in the opposite order; the last is
-    /// `staged`.
+    /// NCCL if all ranks have it, and each a device of its own; ranks of MPI and sockets take these in the
+    /// opposite order; the last is `staged`.
     ///
     /// # Errors
     /// [`GpuError`] of the device or of NCCL, [`GpuError::Ranks`] if other ranks cannot be reached.
@@ -114,7 +127,8 @@ impl Link {
             // SAFETY: the caller's contract.
             return unsafe { Self::on(cuda, comm, sets, plane) };
         }
-        let nccl = (lacks == [0.0]).then_some(DevicePlane::Nccl);
+        let can = lacks == [0.0] && !is_a_device_shared(cuda, comm)?;
+        let nccl = can.then_some(DevicePlane::Nccl);
         if let Some(plane) = nccl.filter(|_| ["mpi", "sockets"].contains(&comm.plane())) {
             // SAFETY: the caller's contract.
             return unsafe { Self::on(cuda, comm, sets, plane) };

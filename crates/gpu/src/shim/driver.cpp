@@ -128,6 +128,8 @@ int cuDeviceGetName(char* name, int n, int) {
     std::snprintf(name, static_cast<std::size_t>(n), "%s", "emulated by the host");
     return SUCCESS;
 }
+int cuDeviceGetUuid(char* bytes, int) { std::memset(bytes, 0, 16); return SUCCESS; }
+int cuDeviceGetUuid_v2(char* bytes, int device) { return cuDeviceGetUuid(bytes, device); }
 int cuDeviceTotalMem_v2(std::size_t* bytes, int) { *bytes = MEMORY; return SUCCESS; }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
     switch (attribute) {
