@@ -401,11 +401,13 @@ pub(super) fn timed<T: PackScalar>(
             let mut du = DeviceBuffer::zeros(cuda, "the register", d.len())?;
             let mut next = DeviceBuffer::zeros(cuda, "the next state", d.len())?;
             d.set_step(weights.dt)?;
+            d.prepare_residuals()?;
+            d.prepare_stages()?;
             let residual = cuda.median_time(RUNS, || d.eval(0.0, &u, &mut du))?;
             du.clear(cuda.stream())?;
             let stage =
                 cuda.median_time(RUNS, || d.stage(0.0, 1.0, weights, &u, None, &mut du, &mut next))?;
-            let resources = d.resources().next().map(|r| (r.1, r.2));
+            let resources = d.resources()?.first().map(|r| (r.1, r.2));
             let mut parts = d.description().summary();
             let direct = d.writes_traces().all(|written| !written);
             parts.iter_mut().for_each(|part| part.direct_traces = direct);

@@ -277,6 +277,7 @@ fn assemble<T: PackScalar>(
         if let (Some(limiting), Some(bounds)) = (rest.setup.limiting, bounds) {
             discretization.limit_by(limiting, bounds)?;
         }
+        discretization.prepare_stages()?;
         return Ok(Box::new(CudaEngine::new(discretization, *scheme, rest.initial, rest.t0)?));
     }
     let host = Arc::clone(rest.host);

@@ -94,6 +94,10 @@ impl DeviceMachine {
                 let scheme = laws::scheme(pass, setup.order, setup.mesh.seen());
                 let (mesh, host) = (Arc::clone(setup.mesh.seen()), Arc::clone(host));
                 let d = CudaDiscretization::new(mesh, &scheme, equation, boundaries, host, &cuda)?;
+                match pass {
+                    Pass::Transport => d.prepare_stages()?,
+                    _ => d.prepare_residuals()?,
+                }
                 let n = d.len();
                 let places = operator.places(&elliptics.nodes, &d)?;
                 let places = places

@@ -23,6 +23,7 @@ use crate::space::step_measure::StepMeasure;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// The code of a face whose trace lies in the exterior buffer; `EXTERIOR` in common.cuh.
 const EXTERIOR: u8 = 255;
@@ -104,6 +105,34 @@ impl Kernel {
     }
 }
 
+/// A kernel that is compiled when it is first needed: most runs need either residuals or stages.
+pub(crate) struct Deferred {
+    text: KernelText,
+    elements: usize,
+    kernel: OnceLock<Kernel>,
+}
+
+impl Deferred {
+    /// A kernel for a number of elements. One that needs work space in global memory is compiled at once, as
+    /// the space is allocated with the group.
+    fn new(cuda: &Cuda, text: KernelText, elements: usize) -> Result<Self, GpuError> {
+        let deferred = Self { text, elements, kernel: OnceLock::new() };
+        if deferred.text.shape.work > 0 {
+            deferred.get(cuda)?;
+        }
+        Ok(deferred)
+    }
+
+    /// The kernel, compiled if it is not there yet.
+    pub(crate) fn get(&self, cuda: &Cuda) -> Result<&Kernel, GpuError> {
+        if let Some(kernel) = self.kernel.get() {
+            return Ok(kernel);
+        }
+        let kernel = Kernel::new(cuda, &self.text, "residual", self.elements)?;
+        Ok(self.kernel.get_or_init(|| kernel))
+    }
+}
+
 /// Operators of a fast kernel.
 enum FastOperators<T: PackScalar> {
     /// In the state's precision.
@@ -132,8 +161,8 @@ impl<T: PackScalar> FastOperators<T> {
 
 /// A part of a group on the device.
 pub(crate) struct DevicePart<T: PackScalar> {
-    pub(crate) residual: Kernel,
-    pub(crate) stage: Kernel,
+    residual: Deferred,
+    stage: Deferred,
     /// The stage that includes the boundaries' points, for small meshes.
     small: Option<Kernel>,
     traces: Option<Kernel>,
@@ -162,6 +191,11 @@ pub(crate) struct DevicePart<T: PackScalar> {
 }
 
 impl<T: PackScalar> DevicePart<T> {
+    /// The kernel of the stage or, without it, of the residual.
+    pub(crate) fn kernel(&self, cuda: &Cuda, stage: bool) -> Result<&Kernel, GpuError> {
+        if stage { &self.stage } else { &self.residual }.get(cuda)
+    }
+
     /// The elements of a share.
     fn range(&self, share: Share) -> Range<usize> {
         match share {
@@ -264,15 +298,15 @@ impl<T: PackScalar> DeviceGroup<T> {
             .map(|(part, chosen)| {
                 let (texts, packed) = part_texts(Setting { law, group, part }, form, chosen, written);
                 let kernel = |text: &KernelText, entry| Kernel::new(cuda, text, entry, part.n_elements);
-                let residual = kernel(&texts.residual, "residual")?;
-                let stage = kernel(&texts.stage, "residual")?;
+                let wide = texts.stage.wide;
+                let residual = Deferred::new(cuda, texts.residual, part.n_elements)?;
+                let stage = Deferred::new(cuda, texts.stage, part.n_elements)?;
                 let speed = kernel(&texts.speed, "wave_speed")?;
                 let traces = texts.traces.map(|text| kernel(&text, "traces")).transpose()?;
                 let fast_traces = texts.fast_traces;
                 let gradient =
                     texts.gradient.iter().map(|text| kernel(text, "gradient")).collect::<Result<_, _>>()?;
                 let upload = |what, values: &[T]| DeviceBuffer::from_slice(cuda, what, values);
-                let wide = stage.wide;
                 let own = chosen.entries().map(|entries| FastOperators::new(cuda, entries, wide));
                 let map: &[T] = if chosen.takes_map() { &part.map } else { &[] };
                 Ok(DevicePart {
@@ -343,10 +377,16 @@ impl<T: PackScalar> DeviceGroup<T> {
     /// Scalars of work space in global memory that the group's kernels need.
     pub(crate) fn work(&self) -> usize {
         let kernels = self.parts.iter().flat_map(|p| {
-            let others = [Some(&p.residual), Some(&p.stage), Some(&p.speed), p.traces.as_ref()];
-            others.into_iter().flatten().chain(&p.gradient)
+            let deferred = [&p.residual, &p.stage].map(|kernel| kernel.kernel.get());
+            let others = deferred.into_iter().chain([Some(&p.speed), p.traces.as_ref()]);
+            others.flatten().chain(&p.gradient)
         });
         kernels.map(Kernel::work).max().unwrap_or(0)
+    }
+
+    /// Compiles the kernels of stages, or of residuals.
+    pub(crate) fn prepare(&self, cuda: &Cuda, stages: bool) -> Result<(), GpuError> {
+        self.parts.iter().try_for_each(|part| part.kernel(cuda, stages).map(drop))
     }
 
     /// Compiles the stages of a small mesh, one for each part.
@@ -544,8 +584,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             let small = own.and_then(|own| Some((part.small.as_ref()?, own)));
             let kernel = match small {
                 Some((kernel, _)) => kernel,
-                None if vectors.step == 0 => &part.residual,
-                None => &part.stage,
+                None => part.kernel(cuda, vectors.step != 0)?,
             };
             let arguments = Arguments {
                 start: at(vectors.start),

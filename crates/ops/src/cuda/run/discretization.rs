@@ -12,7 +12,7 @@ use crate::cuda::choose::layout::layout;
 use crate::cuda::choose::part_texts::kernel_texts;
 use crate::cuda::choose::scheme::on_device;
 use crate::cuda::parts::branches::{Branches, Share};
-use crate::cuda::parts::device_group::{DeviceGroup, StageVectors};
+use crate::cuda::parts::device_group::{DeviceGroup, DevicePart, StageVectors};
 use crate::cuda::parts::faces::TraceSource;
 use crate::cuda::run::clock::{DeviceClock, clock_text};
 use crate::cuda::run::exchange::{Copies, Exchange, exchanges};
@@ -291,10 +291,38 @@ impl<T: PackScalar> CudaDiscretization<T> {
     }
 
     /// Shape, registers and bytes of local memory of each part's fused kernel.
-    pub fn resources(&self) -> impl Iterator<Item = (dgsuite_basis::Shape, u32, u32)> + '_ {
-        self.description.groups.iter().zip(&self.groups).flat_map(|(host, device)| {
-            device.parts.iter().map(|p| (host.shape, p.stage.registers(), p.stage.local_bytes()))
-        })
+    ///
+    /// # Errors
+    /// Errors of compilation.
+    pub fn resources(&self) -> Result<Vec<(dgsuite_basis::Shape, u32, u32)>, GpuError> {
+        let shapes = self.description.groups.iter().map(|group| group.shape);
+        let parts = shapes.zip(&self.groups).flat_map(|(shape, g)| g.parts.iter().map(move |p| (shape, p)));
+        let of = |(shape, part): (_, &DevicePart<T>)| {
+            let kernel = part.kernel(&self.cuda, true)?;
+            Ok((shape, kernel.registers(), kernel.local_bytes()))
+        };
+        parts.map(of).collect()
+    }
+
+    /// Compiles the kernels of stages; otherwise the first stage does, which then cannot be recorded as a
+    /// graph.
+    ///
+    /// # Errors
+    /// Errors of compilation.
+    pub fn prepare_stages(&self) -> Result<(), GpuError> {
+        if self.gathered { Ok(()) } else { self.compile(true) }
+    }
+
+    /// As [`prepare_stages`](Self::prepare_stages), for [`eval`](Self::eval).
+    ///
+    /// # Errors
+    /// Errors of compilation.
+    pub fn prepare_residuals(&self) -> Result<(), GpuError> {
+        self.compile(false)
+    }
+
+    fn compile(&self, stages: bool) -> Result<(), GpuError> {
+        self.groups.iter().try_for_each(|group| group.prepare(&self.cuda, stages))
     }
 
     /// Evaluates the residual, `du ← R(t, u)`.
