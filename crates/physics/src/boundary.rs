@@ -8,6 +8,7 @@ mod inflow;
 mod no_slip;
 mod open;
 mod outlet;
+mod reservoir;
 mod wall;
 
 pub use curved_wall::CurvedSlipWall;
@@ -17,7 +18,7 @@ pub use incompressible::{GivenVelocity, InflowProtected, ZeroNormalVelocity, Zer
 pub use inflow::SubsonicInflow;
 pub use no_slip::{NoSlipWall, WallHeat};
 pub use open::{Outflow, Prescribed};
-pub use outlet::PressureOutlet;
+pub use outlet::{Backflow, PressureOutlet};
 pub use wall::{SlipWall, Symmetry};
 
 use crate::law::Law;

@@ -29,12 +29,6 @@ pub trait NumericalFlux<L: Law<D, N>, const D: usize, const N: usize>: Copy + Se
     /// Returns the flux from the minus to the plus side.
     fn eval<R: Real>(&self, law: &L, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N];
 
-    /// Returns the flux for boundaries, where a condition gives the outer state.
-    #[must_use]
-    fn on_boundaries(&self) -> Self {
-        *self
-    }
-
     /// [`eval`](Self::eval) times `scale`, with the same bits. A flux that ends with a factor that is a power
     /// of two overrides this function, to combine both factors.
     #[inline(always)]

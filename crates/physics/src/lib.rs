@@ -66,7 +66,7 @@ pub mod two_point;
 
 pub use advection::Advection;
 pub use boundary::{
-    Boundary, CurvedSlipWall, FarField, Given, GivenVelocity, InflowProtected, NoSlipWall, Outflow,
+    Backflow, Boundary, CurvedSlipWall, FarField, Given, GivenVelocity, InflowProtected, NoSlipWall, Outflow,
     Prescribed, PressureOutlet, SlipWall, SubsonicInflow, Symmetry, WallHeat, ZeroNormalVelocity,
     ZeroPressure, ZeroVelocity,
 };

@@ -191,6 +191,11 @@ pub enum Condition {
     PressureOutlet {
         /// The pressure.
         p: Quantity,
+        /// The temperature of gas that comes back; that of the start of the run if none is given.
+        temperature: Option<Quantity>,
+        /// A velocity of which gas that comes back has the part along the boundary; that of the start of the
+        /// run if none is given.
+        velocity: Option<VectorQuantity>,
     },
     /// Total pressure, total temperature and direction are imposed on a subsonic inflow.
     SubsonicInflow {
@@ -270,16 +275,7 @@ impl Condition {
             "slip-wall" => Ok(Self::SlipWall),
             "curved-slip-wall" => curved(section),
             "symmetry" => Ok(Self::Symmetry),
-            "pressure-outlet" => {
-                // The pressure of incompressible flow is known up to a constant.
-                let p = if model == INCOMPRESSIBLE_FLOW {
-                    section.quantity("p")?
-                } else {
-                    section.positive_quantity("p")?
-                }
-                .ok_or_else(|| section.missing("p", "the pressure outside"))?;
-                Ok(Self::PressureOutlet { p })
-            }
+            "pressure-outlet" => outlet(section, model),
             "subsonic-inflow" => inflow(section),
             _ if model == INCOMPRESSIBLE_FLOW => {
                 Ok(Self::NoSlipWall { temperature: None, motion: motion(section)? })
@@ -328,6 +324,21 @@ fn curved(section: &Section<'_>) -> Result<Condition, InputError> {
     }
     let normal = section.quantities("normal", ["x", "y", "z"])?;
     Ok(Condition::CurvedSlipWall { normal, corner: corner.map_or(CORNER, |given| given.value) })
+}
+
+/// An outlet: its pressure, and for a gas what comes back.
+fn outlet(section: &Section<'_>, model: &str) -> Result<Condition, InputError> {
+    let missing = || section.missing("p", "the pressure outside");
+    if model == INCOMPRESSIBLE_FLOW {
+        // The pressure of incompressible flow is known up to a constant.
+        let p = section.quantity("p")?.ok_or_else(missing)?;
+        return Ok(Condition::PressureOutlet { p, temperature: None, velocity: None });
+    }
+    Ok(Condition::PressureOutlet {
+        p: section.positive_quantity("p")?.ok_or_else(missing)?,
+        temperature: section.positive_quantity("temperature")?,
+        velocity: section.quantities("velocity", ["u", "v", "w"])?,
+    })
 }
 
 fn inflow(section: &Section<'_>) -> Result<Condition, InputError> {

@@ -56,7 +56,10 @@ pub(super) fn running(file: &Pipeline) -> Result<Vec<RunningFormula>, InputError
         match &spec.condition {
             Condition::Dirichlet(state) | Condition::FarField(state) => texts.extend(of_state(state)),
             Condition::Open { exact, .. } => texts.extend(exact.iter().flat_map(of_state)),
-            Condition::PressureOutlet { p } => texts.extend(of_number(p)),
+            Condition::PressureOutlet { p, temperature, velocity } => {
+                texts.extend(of_number(p).into_iter().chain(temperature.iter().filter_map(of_number)));
+                texts.extend(velocity.iter().flat_map(of_vector));
+            }
             Condition::SubsonicInflow { total_pressure, total_temperature, direction } => {
                 texts.extend(of_number(total_pressure).into_iter().chain(of_number(total_temperature)));
                 texts.extend(direction.iter().flat_map(of_vector));

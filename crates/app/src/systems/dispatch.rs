@@ -17,9 +17,9 @@ use dgsuite_ops::{
 };
 use dgsuite_physics::reaction::{BodyForce, FormulaReaction, Sponge};
 use dgsuite_physics::{
-    Advection, Boundary, Bounded, CurvedSlipWall, Diffusion, DiffusiveBoundary, Euler, Exact, FaceMean,
-    FarField, Hll, Hllc, Law as Formulas, NavierStokes, NoSlipWall, NumericalFlux, Outflow, Prescribed,
-    PressureOutlet, Real, Roe, Rusanov, SlipWall, SubsonicInflow, Symmetry, WallHeat,
+    Advection, Backflow, Boundary, Bounded, CurvedSlipWall, Diffusion, DiffusiveBoundary, Euler, Exact,
+    FaceMean, FarField, Hll, Hllc, Law as Formulas, NavierStokes, NoSlipWall, NumericalFlux, Outflow,
+    Prescribed, PressureOutlet, Real, Roe, Rusanov, SlipWall, SubsonicInflow, Symmetry, WallHeat,
 };
 use std::sync::Arc;
 
@@ -97,14 +97,7 @@ pub(crate) fn engine(
                                 None,
                                 bounds::<$t, $d, $n>(law),
                                 on_gas::<$t, $d, $n, $c>(&rest, law),
-                                &|kind| {
-                                    gas_boundary::<$t, _, $d, $n>(
-                                        law,
-                                        *gas_constant,
-                                        on_boundaries::<_, $d, $n>($f),
-                                        kind,
-                                    )
-                                },
+                                &|kind| gas_boundary::<$t, _, $d, $n>(law, *gas_constant, $f, kind),
                             )
                         };
                     }
@@ -126,13 +119,7 @@ pub(crate) fn engine(
                                 Some(diffusion),
                                 bounds::<$t, $d, $n>(viscous.gas),
                                 on_gas::<$t, $d, $n, $c>(&rest, viscous.gas),
-                                &|kind| {
-                                    viscous_boundary::<$t, _, $d, $n>(
-                                        *viscous,
-                                        on_boundaries::<_, $d, $n>($f),
-                                        kind,
-                                    )
-                                },
+                                &|kind| viscous_boundary::<$t, _, $d, $n>(*viscous, $f, kind),
                             )
                         };
                     }
@@ -323,15 +310,6 @@ where
     }
 }
 
-/// The flux of a gas through boundaries.
-fn on_boundaries<F, const D: usize, const N: usize>(flux: F) -> F
-where
-    Euler: Formulas<D, N>,
-    F: NumericalFlux<Euler, D, N>,
-{
-    flux.on_boundaries()
-}
-
 /// The conditions of a gas.
 fn gas_boundary<T, F, const D: usize, const N: usize>(
     law: Euler,
@@ -354,8 +332,8 @@ where
         BoundaryKind::SlipWall => Some(of::<T, _, _, _, D, N>(law, flux, SlipWall)),
         BoundaryKind::CurvedSlipWall { .. } => Some(of::<T, _, _, _, D, N>(law, flux, CurvedSlipWall)),
         BoundaryKind::Symmetry => Some(of::<T, _, _, _, D, N>(law, flux, Symmetry)),
-        BoundaryKind::PressureOutlet { p, .. } => {
-            Some(of::<T, _, _, _, D, N>(law, flux, PressureOutlet { p: *p }))
+        BoundaryKind::PressureOutlet { .. } => {
+            outlet(kind, gas_constant).map(|condition| of::<T, _, _, _, D, N>(law, flux, condition))
         }
         BoundaryKind::SubsonicInflow { .. } => {
             inflow(kind, gas_constant).map(|condition| of::<T, _, _, _, D, N>(law, flux, condition))
@@ -366,6 +344,13 @@ where
         }
         other => open_boundary::<T, _, _, D, N>(law, flux, other),
     }
+}
+
+/// The condition of an outlet with a pressure.
+fn outlet(kind: &BoundaryKind, gas_constant: f64) -> Option<PressureOutlet> {
+    let BoundaryKind::PressureOutlet { p, temperature, velocity, .. } = *kind else { return None };
+    let backflow = temperature.map(|temperature| Backflow { temperature, gas_constant, velocity });
+    Some(PressureOutlet { p, backflow })
 }
 
 /// The condition of a subsonic inflow.
@@ -418,7 +403,7 @@ where
         BoundaryKind::FarField(_) => both!(FarField),
         BoundaryKind::SlipWall => both!(SlipWall),
         BoundaryKind::Symmetry => both!(Symmetry),
-        BoundaryKind::PressureOutlet { p, .. } => both!(PressureOutlet { p }),
+        BoundaryKind::PressureOutlet { .. } => both!(outlet(kind, viscous.gas_constant)?),
         BoundaryKind::SubsonicInflow { .. } => both!(inflow(kind, viscous.gas_constant)?),
         BoundaryKind::NoSlipWall { velocity, temperature, .. } => both!(NoSlipWall {
             heat: temperature.map_or(WallHeat::Adiabatic, |temperature| WallHeat::Isothermal { temperature }),

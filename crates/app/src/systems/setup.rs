@@ -191,7 +191,13 @@ pub enum BoundaryKind {
     PressureOutlet {
         /// Pressure.
         p: Given,
-        /// The prescribed pressure as a function: the last field of this state.
+        /// Temperature of gas that comes back; `None` takes its entropy and its velocity along the boundary
+        /// from inside.
+        temperature: Option<Given>,
+        /// A velocity of which gas that comes back has the part along the boundary; default: none.
+        velocity: Option<[Given; 3]>,
+        /// The prescribed values as functions: temperature, velocity, pressure; for incompressible flow an
+        /// unused velocity and the pressure.
         data: Option<Arc<dyn Exact>>,
     },
     /// Prescribed total conditions at a subsonic inlet.

@@ -59,7 +59,7 @@ where
                 (true, 2) => of::<T, F, _, D, N>(flux, SlipWall),
                 (true, _) => of::<T, F, _, D, N>(flux, Symmetry),
                 (false, 2) => of::<T, F, _, D, N>(flux, Outflow),
-                (false, _) => of::<T, F, _, D, N>(flux, PressureOutlet { p: 1.0.into() }),
+                (false, _) => of::<T, F, _, D, N>(flux, PressureOutlet::at(1.0)),
             };
             let data = (turn < 2).then(|| Arc::clone(data));
             BoundaryBinding { name: name.to_owned(), kernel, data }

@@ -1,10 +1,8 @@
 //! No boundary condition adds energy to viscous flow.
 //!
 //! The tests linearise the operators of small boxes about uniform states.
-//!
-//! In the variables `y = (√ρ v', p'/(√ρ c), (p/(γ(γ−1)))^½ s')`, with `s' = p'/p − γ ρ'/ρ`, the linear
-//! equations are symmetric, and `½ ∫ |y|²` is an energy that neither waves nor diffusion increase.
 
+use crate::linear::{self, grows_slower_than};
 use crate::testkit::{Cells, GAS, State, mesh};
 use dgsuite_basis::{Matrix, Shape};
 use dgsuite_gpu::{Host, SimdLevel};
@@ -91,80 +89,12 @@ where
         .expect("the discretisation is made")
 }
 
-/// Maps disturbances of the conserved state `(ρ, ρv, ρE)` about `w` to the variables `y`.
-fn symmetric_variables(w: [f64; 4]) -> Matrix {
-    let [rho, u, v, p] = w;
-    let (g, g1) = (GAS.gamma, GAS.gamma - 1.0);
-    let density = [1.0, 0.0, 0.0, 0.0];
-    let pressure = [0.5 * g1 * (u * u + v * v), -g1 * u, -g1 * v, g1];
-    let (root, entropy) = (rho.sqrt(), (p / (g * g1)).sqrt());
-    Matrix::from_fn(4, 4, |i, k| match i {
-        0 => root * [-u / rho, 1.0 / rho, 0.0, 0.0][k],
-        1 => root * [-v / rho, 0.0, 1.0 / rho, 0.0][k],
-        2 => pressure[k] / (g * p).sqrt(),
-        _ => entropy * (pressure[k] / p - g * density[k] / rho),
-    })
-}
-
-/// The operator about `w` in the variables `y` and in orthonormal modes, which all elements share, computed
-/// by finite differences.
+/// The operator about `w` in the variables `y` and in orthonormal modes.
 fn linearised<C>(cells: Cells, p: usize, mu: f64, condition: &C, w: [f64; 4]) -> Matrix
 where
     C: Boundary<Euler, 2, 4> + DiffusiveBoundary<NavierStokes, 2, 4>,
 {
-    let mut d = discretise(cells, p, mu, condition, w);
-    let to = symmetric_variables(w);
-    let from = to.inverse().expect("variables");
-    let mut u = vec![0.0; d.len()];
-    let mut du = u.clone();
-    d.project(&State(4, move |_, _| w.to_vec()), 0.0, &mut u);
-    let rest = d.to_canonical(&u);
-    let (n, np) = (rest.len(), d.layouts().next().map_or(1, |(_, layout, _)| layout.rows));
-    // `[element][field][mode]`
-    let place = |j: usize, k: usize| j / (4 * np) * (4 * np) + k * np + j % np;
-    let field = |j: usize| j / np % 4;
-    let step = 1e-5;
-    let mut matrix = Matrix::zeros(n, n);
-    for j in 0..n {
-        let mut rate = vec![0.0; n];
-        for sign in [step, -step] {
-            let mut moved = rest.clone();
-            for k in 0..4 {
-                moved[place(j, k)] += sign * from[(k, field(j))];
-            }
-            d.from_canonical(&moved, &mut u).expect("it fits");
-            d.eval(0.0, &u, &mut du);
-            for (rate, x) in rate.iter_mut().zip(d.to_canonical(&du)) {
-                *rate += x / (2.0 * sign);
-            }
-        }
-        for i in 0..n {
-            matrix[(i, j)] = (0..4).map(|k| to[(field(i), k)] * rate[place(i, k)]).sum();
-        }
-    }
-    matrix
-}
-
-/// Whether the energy `|y|²` of every disturbance grows more slowly than at the rate `2 δ`: whether
-/// `δ 1 − ½ (A + Aᵀ)` has a Cholesky factorisation.
-fn grows_slower_than(a: &Matrix, delta: f64) -> bool {
-    let n = a.rows();
-    let mut l =
-        Matrix::from_fn(n, n, |i, j| if i == j { delta } else { 0.0 } - 0.5 * (a[(i, j)] + a[(j, i)]));
-    for k in 0..n {
-        // NaN is not a valid pivot either.
-        if !matches!(l[(k, k)].partial_cmp(&0.0), Some(std::cmp::Ordering::Greater)) {
-            return false;
-        }
-        let pivot = l.row(k).to_vec();
-        for i in k + 1..n {
-            let factor = pivot[i] / pivot[k];
-            for (x, p) in l.row_mut(i)[i..].iter_mut().zip(&pivot[i..]) {
-                *x -= factor * p;
-            }
-        }
-    }
-    true
+    linear::linearised(&mut discretise(cells, p, mu, condition, w), &w)
 }
 
 /// The largest entry of `exp(A t)` at `t = 2^k` and at twice that time, by squaring.
@@ -213,7 +143,7 @@ fn no_boundary_feeds_energy_into_diffusion() {
         dissipates("dirichlet", &Prescribed, w, orders.clone());
         dissipates("outflow", &Outflow, w, orders.clone());
         dissipates("far-field", &FarField, w, orders.clone());
-        dissipates("pressure-outlet", &PressureOutlet { p: w[3].into() }, w, orders.clone());
+        dissipates("pressure-outlet", &PressureOutlet::at(w[3]), w, orders.clone());
         dissipates("subsonic-inflow", &reservoir(w), w, orders);
     }
     let temperature = Given::from(REST[3] / REST[0]);
@@ -232,7 +162,7 @@ fn gradients_lifted_towards_the_states_of_waves_feed_energy() {
         for p in [2, 4] {
             let feeds = |a: &Matrix| !grows_slower_than(a, 20.0);
             let far = diffusive_half(cells, p, &Lifted::<_, false>(FarField), w);
-            let outlet = Lifted::<_, true>(PressureOutlet { p: w[3].into() });
+            let outlet = Lifted::<_, true>(PressureOutlet::at(w[3]));
             let outlet = diffusive_half(cells, p, &outlet, w);
             let inflow = diffusive_half(cells, p, &Lifted::<_, false>(reservoir(w)), w);
             assert!(feeds(&far) && feeds(&outlet) && feeds(&inflow), "{cells:?} p = {p}");

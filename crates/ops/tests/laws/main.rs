@@ -7,12 +7,14 @@ mod several;
 mod testkit;
 
 mod boundary_energy;
+mod boundary_spectrum;
 mod conservation;
 mod convergence;
 mod diffusion;
 mod diffusion_orders;
 mod free_stream;
 mod limiter;
+mod linear;
 mod oracle;
 mod ranks;
 mod reactions;

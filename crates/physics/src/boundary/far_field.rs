@@ -10,16 +10,19 @@ use crate::real::{Real, array, dot};
 
 /// Characteristic far field; `data` is the free stream.
 ///
-/// Euler: the Riemann invariants along the outward normal,
+/// Euler: the state between the two waves along the outward normal `n`, both taken as isentropic: the
+/// outgoing one keeps the inner entropy, the incoming one that of the free stream,
 ///
 /// ```text
-/// J⁺ = v_n + 2c/(γ−1)  from inside, unless v_n ≤ −c (supersonic inflow)
-/// J⁻ = v_n − 2c/(γ−1)  from the free stream, unless v_n ≥ c (supersonic outflow)
-/// v_n = ½ (J⁺ + J⁻),   c = ¼ (γ−1) (J⁺ − J⁻)
+/// v_n + 2c⁻ (p/p⁻)^z/(γ−1)  =  v_n⁻ + 2c⁻/(γ−1)      unless v_n⁻ ≤ −c⁻ (supersonic inflow)
+/// v_n − 2c∞ (p/p∞)^z/(γ−1)  =  v_n∞ − 2c∞/(γ−1)      unless v_n⁻ ≥ c⁻ (supersonic outflow)
+/// z = (γ−1)/2γ
 /// ```
 ///
-/// with entropy and tangential velocity from upwind. Advection: the free stream at inflow, the inner value
-/// elsewhere.
+/// with entropy and tangential velocity from upwind. About uniform flow no disturbance gains energy, with any
+/// numerical flux. The invariants `v_n ± 2c/(γ−1)` themselves, of which the incoming one is that of the free
+/// stream, turn each disturbance of the entropy that leaves into sound that enters. Advection: the free
+/// stream at inflow, the inner value elsewhere.
 ///
 /// The free stream does not enter diffusion: nothing is lifted, and the diffusive flux is that of the
 /// gradient along the face, as in [`Outflow`](super::Outflow). Waves cross the face by convection alone. A
@@ -27,7 +30,8 @@ use crate::real::{Real, array, dot};
 /// diffusion outweighs the flow on the scale of an element.
 ///
 /// # Source
-/// Hirsch, *Numerical Computation of Internal and External Flows*, vol. 2, 1990, chapter 19.
+/// Hirsch, *Numerical Computation of Internal and External Flows*, vol. 2, 1990, chapter 19 (which waves come
+/// from where); Toro 2009, §4.3.1, equation 4.46 (the state between two isentropic waves).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FarField;
 
@@ -43,26 +47,32 @@ where
         let inner = law.side(um, n);
         let free = law.side(data, n);
         let (c_in, c_free) = (inner.c2.sqrt(), free.c2.sqrt());
+        let gamma = law.gamma::<R>();
         let g1 = law.gamma_minus_one::<R>();
-        let two = R::lit(2.0) / g1;
-        let (half, zero) = (R::lit(0.5), R::lit(0.0));
+        let (half, zero, one) = (R::lit(0.5), R::lit(0.0), R::lit(1.0));
 
         let all_in = inner.vn.le(-c_in);
         let all_out = c_in.le(inner.vn);
-        let j_plus = R::select(all_in, free.vn, inner.vn) + two * R::select(all_in, c_free, c_in);
-        let j_minus = R::select(all_out, inner.vn, free.vn) - two * R::select(all_out, c_in, c_free);
-        let vn = half * (j_plus + j_minus);
-        let c = (R::lit(0.25) * g1 * (j_plus - j_minus)).max(R::lit(1e-3) * c_in);
+        // (p/p⁻)^z from v·n + 2c/(γ−1) of the wave that leaves and v·n − 2c/(γ−1) of the one that enters,
+        // each of which keeps the entropy of its side.
+        let fall = (inner.p / free.p).powf(half * g1 / gamma);
+        let sum = (half * g1).mul_add(inner.vn - free.vn, c_in + c_free);
+        let root = sum.max(R::lit(1e-3) * c_in) / (c_in + c_free * fall);
+        let c_star = c_in * root;
+        let vn = inner.vn + R::lit(2.0) * (c_in - c_star) / g1;
 
-        // The upwind side K determines the entropy: p/ρ^γ gives ρ = ρ_K (c²/c_K²)^{1/(γ−1)}. In supersonic
-        // flow this is the side that determines everything.
+        // The upwind side determines entropy and tangential velocity; in supersonic flow it determines all.
         let leaves = R::or(all_out, R::and(zero.lt(vn), R::not(all_in)));
-        let (rho_k, c2_k) = (R::select(leaves, inner.rho, free.rho), R::select(leaves, inner.c2, free.c2));
-        let c2 = c * c;
-        let rho = rho_k * (c2 / c2_k).powf(g1.recip());
-        let dv = vn - R::select(leaves, inner.vn, free.vn);
+        let whole = R::or(all_in, all_out);
+        let (rho_k, p_k) = (R::select(leaves, inner.rho, free.rho), R::select(leaves, inner.p, free.p));
+        // (p/p_K)^z
+        let ratio = R::select(whole, one, R::select(leaves, root, root * fall));
+        let rho = rho_k * ratio.powf(R::lit(2.0) / g1);
+        let p = p_k * ratio.powf(R::lit(2.0) * gamma / g1);
+        let vn_k = R::select(leaves, inner.vn, free.vn);
+        let dv = R::select(whole, zero, vn - vn_k);
         let v = array!(D, |d| dv.mul_add(n[d], R::select(leaves, inner.v[d], free.v[d])));
-        law.conserved(rho, &v, rho * c2 / law.gamma())
+        law.conserved(rho, &v, p)
     }
 }
 

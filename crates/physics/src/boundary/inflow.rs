@@ -1,5 +1,6 @@
 //! Inflow from a reservoir with given total pressure, total temperature and direction.
 
+use super::reservoir::Reservoir;
 use super::{Boundary, Given};
 use crate::diffusion::{Diffusion, DiffusiveBoundary};
 use crate::euler::Euler;
@@ -7,20 +8,26 @@ use crate::law::Law;
 use crate::navier_stokes::NavierStokes;
 use crate::real::{Real, array, dot};
 
-/// Subsonic inflow with total pressure `p₀`, total temperature `T₀` and a direction `a`; the outgoing
-/// pressure wave determines the speed:
+/// Subsonic inflow from a reservoir with total pressure `p₀` and total temperature `T₀` along a direction
+/// `a`: the speed follows from inside, and determines the static pressure,
 ///
 /// ```text
-/// J = v⁻·n + 2c⁻/(γ−1) = q a·n + 2c/(γ−1),   c² + ½ (γ−1) q² = c₀² = γ R T₀
-/// T = T₀ c²/c₀²,   p = p₀ (T/T₀)^{γ/(γ−1)},   v = q a
+/// q = v⁻·n/(a·n),   v = q a,   T = T₀ − ½ (γ−1)/γ q²/R,   p = p₀ (T/T₀)^{γ/(γ−1)}
 /// ```
 ///
-/// The speed `q` is limited to the range from zero to the speed of sound. The reservoir does not enter
-/// diffusion: nothing is lifted, and the diffusive flux is that of the gradient along the face, as in
-/// [`FarField`](super::FarField).
+/// for speeds up to that of sound. Where the flow is reversed, gas leaves into the reservoir at the pressure
+/// `p₀`, as through a [`PressureOutlet`](super::PressureOutlet).
+///
+/// About uniform flow along the normal no disturbance gains energy at this boundary, with any numerical flux.
+/// Where the direction is oblique, the tangential velocity follows the normal one; Rusanov's flux and HLL,
+/// which diffuse shear, may then feed disturbances.
+///
+/// The reservoir does not enter diffusion: nothing is lifted, and the diffusive flux is that of the gradient
+/// along the face, as in [`FarField`](super::FarField).
 ///
 /// # Source
-/// Carlson, *Inflow/Outflow Boundary Conditions with Application to FUN3D*, NASA/TM–2011-217181, 2011.
+/// Carlson, *Inflow/Outflow Boundary Conditions with Application to FUN3D*, NASA/TM–2011-217181, 2011 (total
+/// conditions and direction); the outer pressure is mirrored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubsonicInflow {
     /// Total pressure `p₀`; if prescribed, the first entry of the data.
@@ -44,9 +51,6 @@ where
     #[inline(always)]
     fn outer<R: Real>(&self, law: &Euler, um: &[R; N], n: &[R; D], data: &[R; N]) -> [R; N] {
         const NAMES: [&str; 3] = ["inflow_x", "inflow_y", "inflow_z"];
-        let (zero, half, two) = (R::lit(0.0), R::lit(0.5), R::lit(2.0));
-        let gamma = law.gamma::<R>();
-        let g1 = law.gamma_minus_one::<R>();
         let direction = match self.direction {
             Some(a) => array!(D, |d| a[d].value(NAMES[d], data[1 + d])),
             None => array!(D, |d| -n[d]),
@@ -57,20 +61,9 @@ where
         let p0 = self.total_pressure.value("total_pressure", data[0]);
         let rt0 = R::param("gas_constant", self.gas_constant)
             * self.total_temperature.value("total_temperature", data[N - 1]);
-        let c02 = gamma * rt0;
-
-        // (a² + 2/(γ−1)) c² − 2J c + ½ (γ−1) J² − a² c₀² = 0 for a = −a·n
         let inner = law.side(um, n);
-        let j = inner.vn + two * inner.c2.sqrt() / g1;
-        let a2 = inward * inward;
-        let lead = a2 + two / g1;
-        let discriminant = (a2 * (lead * c02 - half * g1 * j * j)).max(zero);
-        let c = (j + discriminant.sqrt()) / lead;
-        let sonic = (two * c02 / (gamma + R::lit(1.0))).sqrt();
-        let q = ((two * c / g1 - j) / inward).max(zero).min(sonic);
-        let ratio = R::lit(1.0) - half * g1 * q * q / c02;
-        let p = p0 * ratio.powf(gamma / g1);
-        law.conserved(p / (rt0 * ratio), &array!(D, |d| q * direction[d]), p)
+        let q = -(inner.vn / inward);
+        Reservoir { p: p0, rho: p0 / rt0 }.outer(law, &inner, q, &direction, &[R::lit(0.0); D])
     }
 }
 

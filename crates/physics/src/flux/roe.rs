@@ -50,7 +50,7 @@ use crate::two_point::{KennedyGruber, Ranocha, TwoPointFlux};
 /// which is no longer upwind in supersonic flow. With the two-point flux of the split form for `f#`, only the
 /// dissipation of the waves changes the quantities that this form conserves: kinetic energy, or entropy
 /// (Gassner, Winters & Kopriva, J. Comput. Phys. 327 (2016) 39–66; a small `κ` as in Flad & Gassner, J.
-/// Comput. Phys. 350 (2017) 782–795). At boundaries the dissipation is always Roe's, so that sound can leave.
+/// Comput. Phys. 350 (2017) 782–795).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Roe {
     /// Whether jumps of the normal velocity are scaled by the Mach number.
@@ -96,10 +96,6 @@ where
     Euler: Law<D, N>,
 {
     const NAME: &'static str = "roe";
-
-    fn on_boundaries(&self) -> Self {
-        Self { low_mach: self.low_mach, ..Self::PLAIN }
-    }
 
     #[inline(always)]
     fn eval<R: Real>(&self, law: &Euler, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N] {

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 mod boundaries;
+mod boundary_energy;
 mod catalogue;
 mod derived;
 mod diffusion;

@@ -103,7 +103,7 @@ fn two_values_of_a_parameter_are_refused() {
     let mut parameters = Parameters::new();
     let mut outlet = |name: &str, p: f64| {
         device_fn(name, &[("u", 4), ("n", 2)], &mut parameters, |a| {
-            PressureOutlet { p: p.into() }.outer(&GAS, &a.array::<4>("u"), &a.array::<2>("n"), &a.array("u"))
+            PressureOutlet::at(p).outer(&GAS, &a.array::<4>("u"), &a.array::<2>("n"), &a.array("u"))
         })
     };
     assert!(outlet("first", 1.0).is_ok());

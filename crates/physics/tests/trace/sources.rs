@@ -241,7 +241,7 @@ macro_rules! for_each_formula {
         for_each_formula!(@dims $visit, roe_sparing, Flux(SPARING));
         for_each_formula!(@dims $visit, slip_wall, Outer(SlipWall));
         for_each_formula!(@dims $visit, curved_wall, Outer(CurvedSlipWall));
-        for_each_formula!(@dims $visit, pressure_outlet, Outer(PressureOutlet { p: 0.7.into() }));
+        for_each_formula!(@dims $visit, pressure_outlet, Outer(PressureOutlet::at(0.7)));
         for_each_formula!(@dims $visit, far_field, Outer(FarField));
         for_each_formula!(@dims $visit, inflow, Outer(INFLOW));
         for_each_formula!(@dims $visit, viscous, Viscous(AIR));
@@ -249,7 +249,7 @@ macro_rules! for_each_formula {
         for_each_formula!(@dims $visit, wall, Face(WALL));
         for_each_formula!(@dims $visit, isothermal_wall, Face(WARM));
         for_each_formula!(@dims $visit, slip_face, Face(SlipWall));
-        for_each_formula!(@dims $visit, outlet_face, Face(PressureOutlet { p: 0.7.into() }));
+        for_each_formula!(@dims $visit, outlet_face, Face(PressureOutlet::at(0.7)));
         for_each_formula!(@dims $visit, kennedy_gruber, Split(KennedyGruber));
         for_each_formula!(@dims $visit, reactions, Reactions);
         for_each_formula!(@both $visit, convection, FluxOf(CONVECTION, Rusanov), 2, 3);

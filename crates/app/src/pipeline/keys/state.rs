@@ -320,9 +320,39 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(GAS)
     .with(INFLOW),
-    key("boundaries.<name>.p", &[POSITIVE, Formula(STATE_TOO)], Required, "The pressure outside.")
+    key(
+        "boundaries.<name>.p",
+        &[POSITIVE, Formula(STATE_TOO)],
+        Required,
+        "The static pressure of gas that leaves, and the total pressure of gas that comes back.",
+    )
         .of(GAS)
         .with(&["pressure-outlet"]),
+    key(
+        "boundaries.<name>.temperature",
+        &[POSITIVE, Formula(STATE_TOO)],
+        Says("that of the initial state there"),
+        "The temperature of gas that comes back through the boundary, at rest; `p` is its total pressure.",
+    )
+    .of(GAS)
+    .with(&["pressure-outlet"]),
+    key(
+        "boundaries.<name>.velocity",
+        &[COMPONENTS, Section],
+        Says("that of the initial state there"),
+        "The velocity of which gas that comes back has the part along the boundary: a list, or a section with \
+         some components.",
+    )
+    .of(GAS)
+    .with(&["pressure-outlet"]),
+    key(
+        "boundaries.<name>.velocity.{u,v,w}",
+        &[Formula(SPACE_TIME)],
+        Value("0"),
+        "A component of this velocity.",
+    )
+    .of(GAS)
+    .with(&["pressure-outlet"]),
     key("boundaries.<name>.p", &[Formula(SPACE_TIME)], Required, "The pressure on the boundary.")
         .of(INCOMPRESSIBLE)
         .with(&["pressure-outlet"]),

@@ -6,7 +6,7 @@ use dgsuite_mesh::{Across, Mesh, Side};
 use dgsuite_ops::place_and_time;
 use dgsuite_physics::formula::Formula;
 use dgsuite_physics::trace::{Recording, StateRecording};
-use dgsuite_physics::{Exact, Given, Real};
+use dgsuite_physics::{Euler, Exact, Given, Law, Real};
 
 use crate::pipeline::problem::mistakes::both;
 use crate::pipeline::problem::{InputError, Problem};
@@ -27,6 +27,49 @@ enum Term {
     Constant(f64),
     Formula(Box<Formula>),
     OfState(Box<Formula>),
+    /// An unknown of the state at the start of the run, at the same place.
+    OfStart(Arc<Start>, Entry),
+}
+
+/// The state of a gas at the start of the run.
+struct Start {
+    /// The conserved unknowns.
+    state: Recording,
+    law: Euler,
+    gas_constant: f64,
+    dim: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Entry {
+    Temperature,
+    Velocity(usize),
+}
+
+impl Start {
+    /// The state `start`, if it is known, has formulas, and is that of a gas.
+    fn new(states: &States<'_>, start: Option<&dyn Exact>) -> Option<Arc<Self>> {
+        let law = states.variables.law();
+        let (gas, state) = (law.gas()?, start?.recorded()?);
+        Some(Arc::new(Self {
+            state,
+            law: gas,
+            gas_constant: law.gas_constant(),
+            dim: states.variables.dim(),
+        }))
+    }
+
+    fn value<R: Real>(&self, x: &[R; 3], entry: Entry) -> R {
+        let u = self.state.eval(R::lit(0.0), x);
+        let of = |w: &[R]| match entry {
+            Entry::Temperature => w[w.len() - 1] / (R::lit(self.gas_constant) * w[0]),
+            Entry::Velocity(d) => w[1 + d],
+        };
+        match self.dim {
+            2 => of(&Law::<2, 4>::to_primitive(&self.law, &std::array::from_fn(|k| u[k]))),
+            _ => of(&Law::<3, 5>::to_primitive(&self.law, &std::array::from_fn(|k| u[k]))),
+        }
+    }
 }
 
 /// A velocity or a direction.
@@ -70,7 +113,7 @@ impl Term {
     const fn given(&self) -> Given {
         match self {
             Self::Constant(x) => Given::Constant(*x),
-            Self::Formula(_) | Self::OfState(_) => Given::Prescribed,
+            Self::Formula(_) | Self::OfState(_) | Self::OfStart(..) => Given::Prescribed,
         }
     }
 
@@ -79,6 +122,7 @@ impl Term {
             Self::Constant(x) => R::lit(*x),
             Self::Formula(formula) => at.value(formula, false),
             Self::OfState(formula) => at.value(formula, true),
+            Self::OfStart(start, entry) => start.value(at.x, *entry),
         }
     }
 }
@@ -140,9 +184,31 @@ pub(super) fn resolve(
     // The place of each number in the file, for errors about its values.
     let mut written: Vec<(usize, &'static str, &str, &Place)> = Vec::new();
     match condition {
-        Condition::PressureOutlet { p } => {
+        Condition::PressureOutlet { p, temperature, velocity } => {
             numbers.last = Some(term(p)?);
             written.push((dim + 1, "p", p.place().0, p.place().1));
+            // What comes back is what was there at the start.
+            let outside = Start::new(states, start);
+            let of_start = |entry: Entry| outside.clone().map(|start| Term::OfStart(start, entry));
+            if let Some(t) = temperature {
+                written.push((0, "temperature", t.place().0, t.place().1));
+            }
+            numbers.first = match temperature {
+                Some(t) => Some(term(t)?),
+                None => of_start(Entry::Temperature),
+            };
+            numbers.vector = match velocity {
+                Some(given) => {
+                    written.extend((1..=dim).map(|k| (k, "velocity", &*given.key.key, &given.key.place)));
+                    Some(Vector::Components(components(given, states)?))
+                }
+                None if outside.is_some() => {
+                    let along = |d| (d < dim).then(|| of_start(Entry::Velocity(d))).flatten();
+                    let along = |d| along(d).unwrap_or(Term::Constant(0.0));
+                    Some(Vector::Components([along(0), along(1), along(2)]))
+                }
+                None => None,
+            };
         }
         Condition::SubsonicInflow { total_pressure, total_temperature, direction } => {
             let (p, t) = (total_pressure, total_temperature);
@@ -304,7 +370,9 @@ impl Numbers {
             None => Arc::new(self.recorded()),
         });
         let kind = match (condition, first, last) {
-            (Condition::PressureOutlet { .. }, _, Some(p)) => BoundaryKind::PressureOutlet { p, data },
+            (Condition::PressureOutlet { .. }, temperature, Some(p)) => {
+                BoundaryKind::PressureOutlet { p, temperature, velocity: vector, data }
+            }
             (Condition::SubsonicInflow { .. }, Some(total_pressure), Some(total_temperature)) => {
                 BoundaryKind::SubsonicInflow { total_pressure, total_temperature, direction: vector, data }
             }
@@ -332,11 +400,8 @@ impl Numbers {
         let mut values = vec![Vec::new(); self.len()];
         self.recorded().eval_batch(0.0, &points, &mut values);
         let leads_out = |(i, &side): (usize, &Side)| {
-            let n = normal(&mesh.side_vertices(side), mesh);
-            let inside = mesh.centroid(side.element as usize);
-            let along = |v: &dyn Fn(usize) -> f64| (0..self.dim).map(|d| n[d] * v(d)).sum::<f64>();
-            // The normal points away from the centre of the element.
-            along(&|d| values[self.vector_at() + d][i]) * along(&|d| points[i][d] - inside[d]) > 0.0
+            let n = outward(side, mesh);
+            (0..self.dim).map(|d| n[d] * values[self.vector_at() + d][i]).sum::<f64>() > 0.0
         };
         self.has_known_vector() && !sides.is_empty() && sides.iter().enumerate().all(leads_out)
     }
@@ -395,10 +460,18 @@ impl Numbers {
 }
 
 /// Returns the sides of elements on a boundary.
-fn sides_of(mesh: &Mesh, name: &str) -> Vec<Side> {
+pub(super) fn sides_of(mesh: &Mesh, name: &str) -> Vec<Side> {
     let named = |b: u32| mesh.boundaries.get(b as usize).is_some_and(|tag| tag.name == name);
     let faces = mesh.faces.iter().filter(|face| matches!(face.across, Across::Boundary(b) if named(b)));
     faces.map(|face| face.minus).collect()
+}
+
+/// Returns the unit normal of a side that points away from the centre of its element.
+pub(super) fn outward(side: Side, mesh: &Mesh) -> [f64; 3] {
+    let n = normal(&mesh.side_vertices(side), mesh);
+    let (face, inside) = (mesh.side_centroid(side), mesh.centroid(side.element as usize));
+    let away: f64 = (0..3).map(|d| n[d] * (face[d] - inside[d])).sum();
+    if away < 0.0 { n.map(|c| -c) } else { n }
 }
 
 /// Returns the unit normal of the plane through a side's vertices, or of the line through two.

@@ -356,7 +356,7 @@ impl<V: Vector<Scalar = f64>> Open<V> {
                         (0..dim).for_each(|d| traction[d][q] = viscosity * slopes[d]);
                     }
                 }
-                BoundaryKind::PressureOutlet { p, data } => {
+                BoundaryKind::PressureOutlet { p, data, .. } => {
                     let values = data.as_ref().map(|data| self.places.values(data.as_ref(), t, of));
                     for (i, &q) in of.iter().enumerate() {
                         pressure[q] = match (p, &values) {
