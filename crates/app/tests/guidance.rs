@@ -270,11 +270,71 @@ fn numbers_of_cfl_beyond_the_stable_one_are_told() {
     let warnings = |set: &str| {
         let outcome = Case::new(STREAM).dgsuite(&["check", "case.yaml", "--set", set]);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        outcome.stdout.lines().filter(|line| line.starts_with("warning")).collect::<Vec<_>>().join("\n")
+        let of_step = |line: &&str| line.starts_with("warning") && line.contains("time.cfl");
+        outcome.stdout.lines().filter(of_step).collect::<Vec<_>>().join("\n")
     };
     assert!(warnings("time.cfl=5").contains("time.cfl 5 is"), "{}", warnings("time.cfl=5"));
     assert!(warnings("time.cfl=5").contains("times the number that is stable"), "{}", warnings("time.cfl=5"));
     assert_eq!(warnings("time.cfl=0.1"), "");
+}
+
+/// Where sound can enter, an outflow has no datum for it.
+#[test]
+fn outflows_that_are_not_supersonic_are_told_before_and_after_a_run() {
+    let told = |case: &Case, command: &str| -> Vec<String> {
+        let outcome = case.dgsuite(&[command, "case.yaml"]);
+        let lines = outcome.stdout.lines().chain(outcome.stderr.lines());
+        lines.filter(|line| line.contains("`outflow` is for supersonic flow")).map(str::to_owned).collect()
+    };
+    let slow = "gas leaves at Mach 0.423 only at (2.0000, 0.2500)";
+    let case = Case::new(STREAM);
+    let before = told(&case, "check");
+    assert!(before.len() == 1 && before[0].contains("boundaries.xmax: at the start"), "{before:?}");
+    assert!(before[0].contains(slow), "{before:?}");
+    let after = told(&case, "run");
+    assert!(after.len() == 2 && after[1].contains("boundaries.xmax: at the end, t = 0.05"), "{after:?}");
+    let fast = Case::new(&STREAM.replace("u: 0.5", "u: 2"));
+    assert_eq!(told(&fast, "check"), [""; 0]);
+    assert_eq!(told(&fast, "run"), [""; 0]);
+}
+
+/// Uniform flow stays through each open boundary, whatever flux it has; an outlet that the flow enters by is
+/// a reservoir of the gas that was there.
+#[test]
+fn uniform_flow_stays_between_far_field_and_outlet() {
+    let text = "mesh: { generate: { shape: quad, cells: [1, 1] } }\nphysics: { model: euler }\n\
+                space: { order: 4 }\ninitial: { rho: 1, u: 0.3, v: 0, p: 1 }\nboundaries:\n\
+                \x20 xmin: { type: far-field, rho: 1, u: 0.3, v: 0, p: 1 }\n\
+                \x20 ymin: { type: far-field, rho: 1, u: 0.3, v: 0, p: 1 }\n\
+                \x20 ymax: { type: far-field, rho: 1, u: 0.3, v: 0, p: 1 }\n\
+                \x20 xmax: { type: pressure-outlet, p: 1 }\n\
+                time: { end: 20 }\noutput: { fields: none, checkpoint: none }\n\
+                monitors: [{ error: { exact: { rho: 1, u: 0.3, v: 0, p: 1 }, norms: [linf], every: 20 } }]\n\
+                checks: [{ value: error.linf.rho, below: 1e-12 }, { value: error.linf.rho_E, below: 1e-12 }]\n";
+    for riemann in ["rusanov", "hll", "hllc", "roe-low-mach"] {
+        let case = Case::new(text);
+        let outcome = case.dgsuite(&["run", "case.yaml", "--set", &format!("space.riemann={riemann}")]);
+        assert_eq!(outcome.code, 0, "{riemann}: {}", outcome.stderr);
+    }
+    // Gas is drawn in, because the pressure outside is higher: it brings the temperature and the tangential
+    // velocity of the start, or those of the boundary.
+    let inward = |outlet: &str, density: f64, speed: f64| {
+        let text = format!(
+            "mesh: {{ generate: {{ shape: quad, cells: [3, 1], max: [3, 1] }}, periodic: [[ymin, ymax]] }}\n\
+             physics: {{ model: euler }}\nspace: {{ order: 2 }}\n\
+             initial: {{ rho: 1, u: 0, v: 0.2, p: 1 }}\nboundaries:\n\
+             \x20 xmin: {{ type: far-field, rho: 1, u: -0.2, v: 0.2, p: 0.9 }}\n\
+             \x20 xmax: {{ type: pressure-outlet, p: 1{outlet} }}\n\
+             time: {{ end: 60 }}\noutput: {{ fields: none, checkpoint: none }}\n\
+             monitors: [{{ probe: {{ points: [[1.5, 0.5]], fields: [{{ s: \"rho/p^(1/1.4)\" }}, v], every: 60 }} }}]\n\
+             checks: [{{ value: probe.s.0, near: {density}, within: 1e-3 }}, \
+             {{ value: probe.v.0, near: {speed}, within: 1e-3 }}]\n"
+        );
+        let outcome = Case::new(&text).dgsuite(&["run", "case.yaml"]);
+        assert_eq!(outcome.code, 0, "{outlet}: {} {}", outcome.stdout, outcome.stderr);
+    };
+    inward("", 1.0, 0.2);
+    inward(", temperature: 2, velocity: [0, 0.1]", 0.5, 0.1);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use dgsuite_mesh::{Across, Mesh};
 use dgsuite_ops::place_and_time;
 use dgsuite_physics::Exact;
 
-use self::prescribed::{Numbers, resolve as numbers};
+use self::prescribed::{Numbers, outward, resolve as numbers, sides_of};
 
 use super::states::States;
 use super::variables::AtStart;
@@ -19,6 +19,7 @@ use crate::pipeline::problem::mistakes::{both, each};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Place;
 use crate::pipeline::state::{BoundarySpec, Condition, StateSpec};
+use crate::post::slow_outflow;
 use crate::systems::RankMesh;
 use crate::systems::hyperbolic::BoundaryKind;
 
@@ -65,6 +66,9 @@ pub fn resolve(
                     &shown,
                     "one into the domain: the direction of the flow, not the direction from which it comes",
                 ));
+            }
+            (Condition::Outflow, _) => {
+                warnings.extend(start.and_then(|start| of_slow_outflow(name, mesh, states, start)));
             }
             (Condition::CurvedSlipWall { normal, .. }, given) => {
                 warnings.extend(curved_wall::check(spec, normal.as_ref(), given.as_ref(), mesh, split)?);
@@ -155,6 +159,19 @@ fn condition(
         }
     };
     Ok((kind, None))
+}
+
+/// Warns if the flow through the boundary `name` is not supersonic at the start, at the centres of its faces.
+fn of_slow_outflow(name: &str, mesh: &Mesh, states: &States<'_>, start: &dyn Exact) -> Option<String> {
+    let gas = states.variables.law().gas()?;
+    let sides = sides_of(mesh, name);
+    let points: Vec<[f64; 3]> = sides.iter().map(|&side| mesh.side_centroid(side)).collect();
+    let normals: Vec<[f64; 3]> = sides.iter().map(|&side| outward(side, mesh)).collect();
+    let mut values = vec![Vec::new(); start.n_fields()];
+    start.eval(0.0, &points, &mut values);
+    states.variables.to_primitive(&mut values);
+    let slowest = slow_outflow::slowest(gas, &points, &normals, &values)?;
+    Some(slowest.warning(name, "at the start", mesh.dim))
 }
 
 /// The geometry nodes on a boundary (some of them twice).

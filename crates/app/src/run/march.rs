@@ -17,7 +17,8 @@ use super::log::{Log, clock};
 use super::outputs::{Moment, Outputs};
 use crate::pipeline::time::SteadySpec;
 use crate::plan::Plan;
-use crate::systems::hyperbolic::{Hyperbolic, Taken, Trail};
+use crate::post::{Surface, slow_outflow};
+use crate::systems::hyperbolic::{BoundaryKind, Hyperbolic, Taken, Trail};
 
 /// Counters of the time loop.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -158,6 +159,7 @@ impl<'a> March<'a> {
         // A run that did not reach a steady state still has a valid state.
         if matches!(result, Ok(()) | Err(RunError::NotSteady { .. })) {
             self.write(outputs, Moment::End)?;
+            self.warn_of_slow_outflows()?;
         }
         result
     }
@@ -182,6 +184,23 @@ impl<'a> March<'a> {
         outputs.not_finite().take().iter().for_each(|warning| self.log.warn(warning));
         if moment == Moment::End && !self.tally.stopped {
             outputs.triggers().never().iter().for_each(|warning| self.log.warn(warning));
+        }
+        Ok(())
+    }
+
+    /// Warns of each `outflow` of a gas that is not supersonic at the end of the run.
+    fn warn_of_slow_outflows(&mut self) -> Result<(), RunError> {
+        let setup = self.solver.setup();
+        let Some(gas) = setup.law.gas() else { return Ok(()) };
+        let outflow = |kind: &BoundaryKind| matches!(kind, BoundaryKind::Outflow);
+        let names: Vec<String> =
+            setup.boundaries.iter().filter(|(_, kind)| outflow(kind)).map(|(name, _)| name.clone()).collect();
+        for name in names {
+            let Surface { points, normals, values, .. } = self.solver.surface(&name)?;
+            if let Some(slow) = slow_outflow::slowest(gas, &points, &normals, &values) {
+                let when = format!("at the end, t = {},", self.now().t);
+                self.log.warn(&format!("warning: {}", slow.warning(&name, &when, self.solver.dim())));
+            }
         }
         Ok(())
     }

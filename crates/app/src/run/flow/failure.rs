@@ -9,7 +9,7 @@ use crate::run::RunError;
 use crate::run::log::Log;
 use crate::run::outputs::Outputs;
 use crate::systems::SystemError;
-use crate::systems::hyperbolic::{Coldest, Hyperbolic, Origin, StepMeasure, Trail};
+use crate::systems::hyperbolic::{BoundaryKind, Coldest, Hyperbolic, Origin, StepMeasure, Trail};
 
 const NO_CHECKPOINT: &str =
     "hint: `output.checkpoint: { every: T }` writes checkpoints from which a run can be restarted";
@@ -120,6 +120,20 @@ pub(super) fn explain(
         false => "",
     };
     log.warn(&format!("hint: try {shocks}a smaller {size}, a lower space.order, or a finer mesh"));
+    let outflow = |kind: &BoundaryKind| setup.law.gas().is_some() && matches!(kind, BoundaryKind::Outflow);
+    let open: Vec<String> = setup
+        .boundaries
+        .iter()
+        .filter(|(_, kind)| outflow(kind))
+        .map(|(name, _)| format!("`boundaries.{name}`"))
+        .collect();
+    if !open.is_empty() {
+        log.warn(&format!(
+            "hint: the condition `outflow` of {} is for supersonic flow; where sound can enter, use \
+             `pressure-outlet` or `far-field`",
+            open.join(", ")
+        ));
+    }
 }
 
 /// Number of times within a step at which formulas are checked: the stages of any scheme are close to one of
