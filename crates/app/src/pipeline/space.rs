@@ -154,7 +154,7 @@ impl SpaceSpec {
         let implied = (nodes.is_some() || volume == Some(Cubature::Collocated)).then_some(BasisSpec::Nodal);
         let default_form = if correction.is_some() { Form::Strong } else { Form::Weak };
         let basis = basis.map(|b| b.value).or(implied);
-        let riemann = riemann(&section, model)?;
+        let riemann = riemann(&section, model, limiting.is_some())?;
         section.of_model(model)?;
         Ok(Self {
             order: order.map_or(DEFAULT_ORDER, |p| p.value),
@@ -193,7 +193,7 @@ impl SpaceSpec {
             order: order.map_or(DEFAULT_ORDER, |p| p.value),
             correction: None,
             basis: Some(BasisSpec::Nodal),
-            riemann: default_flux(section),
+            riemann: default_flux(section, Riemann::Rusanov),
             dissipation: None,
             polynomials: None,
             nodes: None,
@@ -208,9 +208,9 @@ impl SpaceSpec {
     }
 }
 
-/// The default flux, as if it stood at the start of the section.
-fn default_flux(section: &Section<'_>) -> Located<Riemann> {
-    Located { value: Riemann::Rusanov, key: section.key("riemann"), place: section.place().clone() }
+/// A default flux, as if it stood at the start of the section.
+fn default_flux(section: &Section<'_>, value: Riemann) -> Located<Riemann> {
+    Located { value, key: section.key("riemann"), place: section.place().clone() }
 }
 
 /// `scheme: fr` with its parameter: a name, or a number.
@@ -288,7 +288,8 @@ fn viscous(section: &Section<'_>, model: &str) -> Result<Option<f64>, InputError
     }
 }
 
-fn riemann(section: &Section<'_>, model: &str) -> Result<Located<Riemann>, InputError> {
+/// The numerical flux. That of a gas resolves contacts and shear layers, but for flows with a limiter.
+fn riemann(section: &Section<'_>, model: &str, limited: bool) -> Result<Located<Riemann>, InputError> {
     let words = [
         ("rusanov", Riemann::Rusanov),
         ("llf", Riemann::Rusanov),
@@ -297,7 +298,10 @@ fn riemann(section: &Section<'_>, model: &str) -> Result<Located<Riemann>, Input
         ("roe", Riemann::Roe),
         ("roe-low-mach", Riemann::RoeLowMach),
     ];
-    let Some(found) = section.choice("riemann", &words)? else { return Ok(default_flux(section)) };
+    let Some(found) = section.choice("riemann", &words)? else {
+        let default = if model == "advection" || limited { Riemann::Rusanov } else { Riemann::Hllc };
+        return Ok(default_flux(section, default));
+    };
     if model == "advection" && !matches!(found.value, Riemann::Rusanov) {
         let hint = "the model euler; rusanov is the upwind flux of advection";
         return Err(section.misplaced("riemann", "the model advection", hint));

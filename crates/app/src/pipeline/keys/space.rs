@@ -68,7 +68,7 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "space.riemann",
         &[Words(&["rusanov", "llf", "hll", "hllc", "roe", "roe-low-mach"])],
-        Value("rusanov"),
+        Says("`hllc`; `rusanov` with `shock`, and for advection"),
         "The numerical flux. `llf` is another name for `rusanov`; `roe-low-mach` dissipates less at low \
          Mach numbers. Advection has `rusanov` only, which is its upwind flux.",
     )
