@@ -84,7 +84,7 @@ boundaries:
   a: { type: no-slip-wall, adiabatic: false, temperature: 1, velocity: { u: 1, v: 2, w: 3 } }
   b: { type: no-slip-wall, rotation: { omega: 1, centre: [0, 0, 0], axis: [0, 0, 1] } }
   c: { type: subsonic-inflow, total_pressure: 1, total_temperature: 1, direction: { x: 1, y: 2, z: 3 } }
-  d: { type: pressure-outlet, p: 1 }
+  d: { type: pressure-outlet, p: 1, temperature: 1, velocity: { u: 1, v: 2, w: 3 } }
   e: { type: dirichlet, rho: 1, u: 0, v: 0, p: 1 }
   f: { type: far-field, exact: { name: couette, u: 1 } }
 time: { scheme: rk4, cfl: 0.5, end: 1, steps: 3 }
