@@ -28,7 +28,7 @@ fn sum(terms: &[f64]) -> ExactSum {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// IEEE 754 rounds the exact sum of two numbers, subnormal and overflowing ones included.
     #[test]
@@ -81,7 +81,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20))]
+    #![proptest_config(ProptestConfig { cases: 20, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_number_of_ranks_gives_the_bits_of_one(

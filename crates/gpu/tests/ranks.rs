@@ -48,7 +48,7 @@ fn every_message_arrives_in_its_round_and_exchange() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn delayed_and_reordered_messages_change_nothing(seed in any::<u64>(), n in 2..5usize) {
