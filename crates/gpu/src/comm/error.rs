@@ -70,6 +70,12 @@ pub enum CommError {
         /// What happened.
         found: &'static str,
     },
+    /// The process at the other side of a connection does not keep to what this program says there.
+    #[error("the connection asks for {found}: is it that of another program?")]
+    Protocol {
+        /// What it asks for.
+        found: &'static str,
+    },
     /// The buffers of an exchange do not fit into memory.
     #[error("out of memory: {bytes} bytes are needed for one message")]
     OutOfMemory {

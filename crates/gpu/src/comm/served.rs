@@ -57,11 +57,13 @@ pub(super) fn is_late(error: &io::Error) -> bool {
 /// one as well.
 #[expect(clippy::needless_pass_by_value, reason = "its end shows the other ranks that the process has ended")]
 pub(super) fn serve(rank: Threads, mut requests: impl Read, answers: &Mutex<impl Write>) {
-    let mut exchanges = Vec::new();
+    let mut exchanges = Exchanges::default();
     while let Ok(request) = read_request(&mut requests) {
-        if let Some(answer) = carry_out(&rank, &mut exchanges, request)
-            && write_answer(&mut *locked(answers), &answer).is_err()
-        {
+        let Some(answer) = carry_out(&rank, &mut exchanges, request) else { continue };
+        if let Err(error @ CommError::Protocol { .. }) = &answer {
+            rank.abort(&error.to_string());
+        }
+        if write_answer(&mut *locked(answers), &answer).is_err() {
             break;
         }
     }
@@ -74,10 +76,50 @@ pub(super) fn tell(answers: &Mutex<impl Write>, error: CommError) {
 }
 
 /// The exchanges of a rank by number; `None` for those that it does not use any more.
-type Exchanges = Vec<Option<Box<dyn Exchange>>>;
+#[derive(Default)]
+struct Exchanges(Vec<Option<Open>>);
 
-fn numbered(exchanges: &mut Exchanges, i: usize) -> Option<&mut Box<dyn Exchange>> {
-    exchanges.get_mut(i).and_then(Option::as_mut)
+/// An exchange, with what a rank of this program knows of it: another program may not.
+struct Open {
+    exchange: Box<dyn Exchange>,
+    /// Lengths of the messages to the partners.
+    lengths: Vec<usize>,
+    under_way: bool,
+}
+
+impl Exchanges {
+    fn of(&mut self, i: usize) -> Result<&mut Open, CommError> {
+        let open = self.0.get_mut(i).and_then(Option::as_mut);
+        open.ok_or(CommError::Protocol { found: "an exchange that does not exist" })
+    }
+}
+
+impl Open {
+    fn start(&mut self, messages: &[Vec<u8>]) -> Result<Vec<u8>, CommError> {
+        if self.under_way {
+            return Err(CommError::Protocol { found: "an exchange that is started twice" });
+        }
+        if !messages.iter().map(Vec::len).eq(self.lengths.iter().copied()) {
+            return Err(CommError::Protocol {
+                found: "messages of other lengths than those of their exchange",
+            });
+        }
+        for (k, message) in messages.iter().enumerate() {
+            self.exchange.outgoing(k).copy_from_slice(message);
+        }
+        self.under_way = true;
+        self.exchange.start().map(|()| Vec::new())
+    }
+
+    fn finish(&mut self, partners: usize) -> Result<Vec<u8>, CommError> {
+        if partners != self.lengths.len() {
+            return Err(CommError::Protocol { found: "an exchange with another number of partners" });
+        }
+        self.exchange.finish()?;
+        self.under_way = false;
+        let all: Vec<_> = (0..partners).map(|k| self.exchange.incoming(k).to_vec()).collect();
+        Ok(wire::of_lists(&all))
+    }
 }
 
 fn carry_out(rank: &Threads, exchanges: &mut Exchanges, request: Request) -> Option<Answer> {
@@ -95,26 +137,19 @@ fn carry_out(rank: &Threads, exchanges: &mut Exchanges, request: Request) -> Opt
             None
         }
         Request::Exchange(partners) => answer(rank.exchange(&partners).map(|exchange| {
-            exchanges.push(Some(exchange));
+            let lengths = partners.iter().map(|partner| partner.send).collect();
+            exchanges.0.push(Some(Open { exchange, lengths, under_way: false }));
             Vec::new()
         })),
         Request::End(i) => {
-            exchanges.get_mut(i).map(Option::take);
+            exchanges.0.get_mut(i).map(Option::take);
             None
         }
-        Request::Start(i, messages) => answer(numbered(exchanges, i).map_or(Ok(Vec::new()), |exchange| {
-            for (k, message) in messages.iter().enumerate() {
-                exchange.outgoing(k).copy_from_slice(message);
-            }
-            exchange.start().map(|()| Vec::new())
-        })),
-        Request::Poll(i) => answer(
-            numbered(exchanges, i).map_or(Ok(Vec::new()), |exchange| Ok(vec![u8::from(exchange.poll()?)])),
-        ),
-        Request::Finish(i, partners) => answer(numbered(exchanges, i).map_or(Ok(Vec::new()), |exchange| {
-            exchange.finish()?;
-            Ok(wire::of_lists(&(0..partners).map(|k| exchange.incoming(k).to_vec()).collect::<Vec<_>>()))
-        })),
+        Request::Start(i, messages) => answer(exchanges.of(i).and_then(|open| open.start(&messages))),
+        Request::Poll(i) => {
+            answer(exchanges.of(i).and_then(|open| Ok(vec![u8::from(open.exchange.poll()?)])))
+        }
+        Request::Finish(i, partners) => answer(exchanges.of(i).and_then(|open| open.finish(partners))),
     }
 }
 
@@ -281,5 +316,68 @@ impl Exchange for ServedExchange {
 
     fn incoming(&self, i: usize) -> &[u8] {
         self.buffers.incoming(i)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ThreadOptions, threads_with};
+    use super::*;
+
+    /// What rank 0 finds when rank 1 has sent these requests and ended.
+    fn after(requests: &[Request]) -> (CommError, Vec<u8>) {
+        let options = ThreadOptions { deadline: Duration::from_secs(20), delay: None, loss: None };
+        let mut ranks = threads_with(2, &options);
+        let (other, own) = (ranks.pop().expect("two ranks"), ranks.remove(0));
+        let mut bytes = Vec::new();
+        requests.iter().for_each(|request| write_request(&mut bytes, request).expect("memory"));
+        let answers = Mutex::new(Vec::new());
+        serve(other, &bytes[..], &answers);
+        (own.barrier().expect_err("rank 1 has ended"), answers.into_inner().expect("no panic"))
+    }
+
+    /// No request of a process that does not know the protocol, or means harm, makes the thread of rank 0
+    /// panic.
+    #[test]
+    fn what_another_program_asks_for_ends_the_run() {
+        let exchange = || Request::Exchange(vec![Partner { rank: 0, send: 8, receive: 8 }]);
+        let start = |i, lengths: &[usize]| Request::Start(i, lengths.iter().map(|&n| vec![7; n]).collect());
+        for requests in [
+            &[start(0, &[8])][..],
+            &[Request::Poll(0)],
+            &[Request::Finish(usize::MAX, 1)],
+            &[exchange(), start(1, &[8])],
+            &[exchange(), start(0, &[])],
+            &[exchange(), start(0, &[7])],
+            &[exchange(), start(0, &[8, 8])],
+            &[exchange(), start(0, &[8]), start(0, &[8])],
+            &[exchange(), start(0, &[8]), Request::Finish(0, 2)],
+            &[exchange(), start(0, &[8]), Request::Finish(0, usize::MAX)],
+            &[exchange(), Request::End(0), start(0, &[8])],
+        ] {
+            let (error, _) = after(requests);
+            let text = error.to_string();
+            let as_expected =
+                matches!(error, CommError::Aborted { rank: 1, .. }) && text.contains("another program");
+            assert!(as_expected, "{requests:?}: {text}");
+        }
+        for requests in [
+            &[exchange(), Request::Finish(0, 1)][..],
+            &[exchange(), Request::Poll(0)],
+            &[Request::End(usize::MAX)],
+            &[Request::Exchange(vec![Partner { rank: 0, send: usize::MAX, receive: 1 << 62 }])],
+            &[Request::Exchange(vec![Partner { rank: usize::MAX, send: 8, receive: 8 }])],
+            &[Request::Gather(usize::MAX, Vec::new()), Request::Broadcast(2, Vec::new())],
+        ] {
+            let (error, answers) = after(requests);
+            assert_eq!(error, CommError::Left { rank: 1 }, "{requests:?}");
+            let refused = requests.iter().all(|request| matches!(request, Request::End(_)))
+                || !matches!(last(&answers), Some(Ok(_)));
+            assert!(refused, "{requests:?}");
+        }
+    }
+
+    fn last(mut answers: &[u8]) -> Option<Answer> {
+        std::iter::from_fn(|| read_answer(&mut answers).ok()).last()
     }
 }
