@@ -17,6 +17,9 @@ use crate::writer::hdf5::{
 /// The end of a catalog in a file, before the root group: the number of its bytes, their checksum, and this.
 const MARK: &[u8; 4] = b"dgs1";
 
+/// More rows than any dataset has, so that positions do not overflow.
+const MOST_ROWS: u64 = 1 << 48;
+
 /// What is in a file, for the next time.
 #[derive(Debug)]
 pub(super) struct State {
@@ -65,6 +68,7 @@ impl State {
     /// Reads what is in a file; the error says what is wrong with it.
     pub(super) fn load(path: &Path) -> Result<Self, String> {
         let mut file = File::open(path).map_err(|error| error.to_string())?;
+        let size = file.metadata().map_err(|error| error.to_string())?.len();
         let strange = || "it is damaged, or of another program".to_owned();
         let mut block = [0; SUPERBLOCK];
         file.read_exact(&mut block).map_err(|_| strange())?;
@@ -82,16 +86,7 @@ impl State {
             return Err(strange());
         }
         let catalog: Catalog = serde_json::from_slice(&text).map_err(|_| strange())?;
-        let whole = catalog.times.len() == catalog.steps.len()
-            && !catalog.times.is_empty()
-            && catalog.arrays.len() >= GEOMETRY.len()
-            && catalog.arrays.iter().zip(GEOMETRY).all(|(array, path)| array.path == path)
-            && catalog.arrays.iter().all(|array| array.chunk > 0)
-            && catalog.steps.iter().all(|step| {
-                step.fields.len() + GEOMETRY.len() == catalog.arrays.len()
-                    && step.part < catalog.parts.len() as u64
-            });
-        if !whole {
+        if end > size || !catalog.is_sound(end) {
             return Err(strange());
         }
         Ok(Self { catalog, end, spare: None, present: None, geometry: None, constant: HashMap::new() })
@@ -249,6 +244,20 @@ impl State {
 }
 
 impl Catalog {
+    /// Whether it can be that of a file that ends at `end`: a checksum that fits is no proof, and memory is
+    /// taken and numbers are computed by what it says.
+    fn is_sound(&self, end: u64) -> bool {
+        self.times.len() == self.steps.len()
+            && !self.times.is_empty()
+            && self.times.is_sorted()
+            && self.arrays.len() >= GEOMETRY.len()
+            && self.arrays.iter().zip(GEOMETRY).all(|(array, path)| array.path == path)
+            && self.arrays.iter().all(|array| array.is_sound(end))
+            && self.steps.iter().all(|step| {
+                step.fields.len() + GEOMETRY.len() == self.arrays.len() && step.part < self.parts.len() as u64
+            })
+    }
+
     /// The group `VTKHDF`.
     fn groups(&self) -> Group<'_> {
         let n = self.times.len() as i64;
@@ -305,6 +314,28 @@ impl Catalog {
 }
 
 impl Dataset {
+    /// Whether its chunks have a size that this program gives them, cover no more than its rows, and stand
+    /// one behind the other in a file that ends at `end`.
+    fn is_sound(&self, end: u64) -> bool {
+        let row = self.columns.unwrap_or(1).checked_mul(self.kind.width() as u64);
+        let fits = |row: u64| {
+            let bytes = self.chunk.checked_mul(row);
+            (1..=CHUNK).contains(&row) && bytes.is_some_and(|bytes| bytes > 0 && bytes <= CHUNK + row)
+        };
+        let (mut number, mut address) = (0, SUPERBLOCK as u64);
+        row.is_some_and(fits)
+            && self.rows <= MOST_ROWS
+            && self.chunks.iter().all(|chunk| {
+                let sound = chunk.number >= number
+                    && chunk.number < self.rows.div_ceil(self.chunk)
+                    && chunk.address >= address
+                    && chunk.address.checked_add(chunk.size.into()).is_some_and(|behind| behind <= end);
+                (number, address) =
+                    (chunk.number.saturating_add(1), chunk.address.saturating_add(chunk.size.into()));
+                sound
+            })
+    }
+
     fn described(&self) -> Described<'_> {
         let storage = Storage::Chunks { rows: self.chunk, chunks: &self.chunks, compressed: self.compressed };
         Described { kind: self.kind, rows: self.rows, columns: self.columns, storage }

@@ -108,6 +108,74 @@ fn other_and_damaged_files_are_errors() {
     }
 }
 
+/// A time comes back to the last bit: otherwise a run that continues from it drops it.
+#[test]
+fn times_come_back_to_the_last_bit() {
+    let mut state = 1u64;
+    let times: Vec<f64> = (0..20_000)
+        .map(|k| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Multiples of an interval, sums, and any positive numbers.
+            [f64::from(k) * 0.013, 0.1 * f64::from(k) + 0.2, f64::from_bits(state >> 2)][k as usize % 3]
+        })
+        .collect();
+    let catalog = Catalog { times, ..Catalog::default() };
+    let back: Catalog = serde_json::from_slice(&serde_json::to_vec(&catalog).unwrap()).unwrap();
+    assert!(back.times.iter().zip(&catalog.times).all(|(a, b)| a.to_bits() == b.to_bits()));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("f.vtkhdf");
+    let mut series = Series::create(&path);
+    let time = 9.0 * 0.013;
+    for time in [0.0, time] {
+        series.write(&at(time, 1.0), &VtuOptions::default()).unwrap();
+    }
+    let series = Series::resume(&path, time, &["a/b"], Precision::Single).unwrap();
+    assert_eq!(series.times().unwrap(), [0.0, time]);
+}
+
+/// Files whose checksums fit, but which this program cannot have written.
+#[test]
+fn forged_numbers_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let [good, path] = ["good", "forged"].map(|name| directory.path().join(name).with_extension("vtkhdf"));
+    let mut series = Series::create(&good);
+    for time in [0.0, 1.0] {
+        series.write(&at(time, 1.0), &VtuOptions::default()).unwrap();
+    }
+    let forged = |forge: &dyn Fn(&mut Catalog)| {
+        fs::copy(&good, &path).unwrap();
+        let mut state = State::load(&path).unwrap();
+        forge(&mut state.catalog);
+        state.commit(&path, &[]).unwrap();
+        let mut series = Series::resume(&path, 9.0, &["a/b"], Precision::Single)?;
+        // A file that is accepted can be continued, or says why not.
+        series.write(&at(2.0, 0.5), &VtuOptions::default())
+    };
+    assert!(forged(&|_| {}).is_ok());
+    for n in [1 << 40, 1 << 53, 1 << 62, u64::MAX - 7] {
+        for i in 0..6 {
+            let refused = |forge: &dyn Fn(&mut Dataset)| {
+                let told =
+                    forged(&|catalog| forge(&mut catalog.arrays[i])).map_err(|error| error.to_string());
+                assert!(told.as_ref().is_err_and(|told| told.contains("damaged")), "{n} {i}: {told:?}");
+            };
+            refused(&|array| array.chunk = n);
+            refused(&|array| array.chunk = 0);
+            refused(&|array| array.columns = Some(n));
+            refused(&|array| array.columns = Some(0));
+            refused(&|array| array.chunks[0].number = n);
+            refused(&|array| array.chunks[0].address = n);
+            refused(&|array| array.chunks[0].size = u32::MAX);
+            let _ = forged(&|catalog| catalog.arrays[i].rows = n);
+        }
+        let _ = forged(&|catalog| catalog.parts[0] = [n; 3]);
+        let _ = forged(&|catalog| catalog.steps[1].geometry = [n; 4]);
+        let _ = forged(&|catalog| catalog.steps[1].fields = vec![n; 2]);
+        assert!(forged(&|catalog| catalog.steps[1].part = n).is_err());
+    }
+    assert!(forged(&|catalog| catalog.times[0] = 7.0).is_err());
+}
+
 fn without_data() -> UnstructuredFields {
     let mut fields = at(0.0, 1.0);
     fields.pieces[0].point_data.clear();
