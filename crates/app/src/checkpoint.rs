@@ -372,7 +372,8 @@ pub fn present(directory: &Path, step: u64) -> Result<Vec<PathBuf>, WriterError>
     Ok(found.into_iter().map(|(_, _, path)| path).collect())
 }
 
-/// Keeps the newest `keep` files written by this run or found by [`present`], and removes the others.
+/// Keeps the newest `keep` files written by this run or found by [`present`], and removes the others. Those
+/// that someone else has removed are no error.
 ///
 /// # Errors
 /// Errors of the file system.
@@ -380,7 +381,12 @@ pub fn prune(written: &mut Vec<PathBuf>, keep: usize) -> Result<(), WriterError>
     while written.len() > keep {
         let old = written.remove(0);
         if !written.contains(&old) {
-            fs::remove_file(&old).map_err(|source| WriterError::Io { path: old, source })?;
+            match fs::remove_file(&old) {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                    return Err(WriterError::Io { path: old, source });
+                }
+                _ => {}
+            }
         }
     }
     Ok(())
@@ -541,5 +547,16 @@ mod tests {
         let left = fs::read_dir(dir.path()).unwrap().count();
         assert_eq!(left, 3, "two checkpoints and `latest`");
         assert_eq!(find(dir.path()).unwrap(), written[1]);
+        // A user may remove an old one while the run goes on, also the whole directory.
+        for whole in [false, true] {
+            match whole {
+                false => fs::remove_file(&written[0]).unwrap(),
+                true => fs::remove_dir_all(dir.path()).unwrap(),
+            }
+            let now = TimePoint { step: written.len() as u64 + 5, ..checkpoint().now };
+            written.push(write(dir.path(), &Checkpoint { now, ..checkpoint() }, 7).unwrap());
+            prune(&mut written, 2).unwrap();
+            assert_eq!(find(dir.path()).unwrap(), written[1]);
+        }
     }
 }

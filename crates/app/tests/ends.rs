@@ -9,6 +9,7 @@ mod support;
 use std::fs;
 use std::process::Command;
 
+use dgsuite::writer::{pvd, vtkhdf};
 use serde_json::json;
 use support::{Case, Endless, WAVE, number};
 
@@ -129,4 +130,105 @@ fn as_many_checkpoints_are_kept_over_restarts() {
         "time.dt=1e-3",
     ]);
     assert_eq!(kept(), expected([5, 6]));
+}
+
+/// Writing takes much longer than a step.
+const BUSY: &str = "\
+mesh: { generate: { shape: tri, cells: [40, 40] }, periodic: [[xmin, xmax], [ymin, ymax]] }
+physics: { model: euler }
+space: { order: 3 }
+initial: { rho: 1 + 0.1*sin(2*pi*x), u: 0.5, v: 0.2, p: 1 }
+time: { steps: 100000 }
+threads: 1
+";
+
+const WALLS: &str = "\
+boundaries:
+  xmin: { type: slip-wall }
+  xmax: { type: slip-wall }
+  ymin: { type: slip-wall }
+  ymax: { type: slip-wall }
+";
+
+/// A continued run does not write again what was due before its checkpoint: it must be there.
+#[test]
+fn the_fields_of_a_killed_run_are_as_old_as_its_checkpoint() {
+    for output in [
+        "{ fields: { every_steps: 1, NAMES }, checkpoint: { every_steps: 4 } }\n",
+        "{ fields: { every_steps: 1, format: vtkhdf, NAMES }, checkpoint: { every_steps: 4 } }\n",
+        "{ fields: { every_steps: 9 }, checkpoint: { every_steps: 4 }, \
+           surfaces: { boundaries: [xmin, ymin], every_steps: 1, NAMES } }\n",
+    ] {
+        let case = match output.contains("surfaces") {
+            true => BUSY.replace(", periodic: [[xmin, xmax], [ymin, ymax]]", "") + WALLS,
+            false => BUSY.to_owned(),
+        };
+        let names = "names: [Density, Velocity, Pressure, Mach, Momentum, Energy, Temperature, Entropy]";
+        let yaml = format!("{case}output: {}", output.replace("NAMES", names));
+        let mut run = Endless::start(&yaml, "out/case/checkpoints/step-00000004.dgs");
+        run.end_by("KILL");
+        let step = checkpoints(&run.case).into_iter().max().unwrap();
+        let results = run.case.path("out/case");
+        let times = match fs::read_dir(&results).unwrap().find_map(|entry| {
+            let path = entry.unwrap().path();
+            (path.extension()? == "vtkhdf").then_some(path)
+        }) {
+            Some(path) => vtkhdf::Series::create(path).times().unwrap().len(),
+            None => {
+                let pvd = if output.contains("surfaces") { "surfaces.pvd" } else { "fields.pvd" };
+                pvd::Series::read(&results.join(pvd)).unwrap().entries().len()
+            }
+        };
+        assert!(times > step, "{times} times of steps 0 to {step}: {output}");
+    }
+}
+
+/// Tables, fields and surfaces of a run that was killed and continued are those of one that was not.
+#[test]
+fn a_continued_run_adds_nothing_that_is_not_due() {
+    let yaml = format!(
+        "{}output:\n  fields: {{ every_steps: 4 }}\n  checkpoint: {{ every_steps: 3, keep: 9 }}\n\
+         monitors:\n  - probe: {{ points: [[0.5, 0.5]], fields: [u], every_steps: 2 }}\n  \
+         - residual: {{ every_steps: 4 }}\n  - integral: {{ fields: [u], every: 0.03 }}\n  \
+         - sample: {{ line: {{ from: [0, 0], to: [1, 1], points: 3 }}, fields: [u], every_steps: 5 }}\n",
+        WAVE.replace("time: { end: 0.1 }", "time: { end: 0.1, dt: 0.01 }")
+    );
+    let whole = Case::new(&yaml);
+    whole.run(&[]);
+    let read = |case: &Case, file: &str| fs::read_to_string(case.path("out/case").join(file)).unwrap();
+    for step in [3, 6, 9] {
+        let parts = Case::new(&yaml);
+        parts.run(&[]);
+        // What a killed run leaves goes up to any later step.
+        parts.run(&["--restart", &format!("out/case/checkpoints/step-{step:08}.dgs")]);
+        let tables = ["probe", "residual", "integral", "sample"].map(|name| format!("monitors/{name}.csv"));
+        for file in tables.iter().map(String::as_str).chain(["fields.pvd"]) {
+            assert_eq!(read(&parts, file), read(&whole, file), "{file} after a restart from step {step}");
+        }
+    }
+}
+
+/// The steps of the checkpoints of a run.
+fn checkpoints(case: &Case) -> Vec<usize> {
+    let names = fs::read_dir(case.path("out/case/checkpoints")).unwrap();
+    let step = |name: &str| name.strip_prefix("step-")?.strip_suffix(".dgs")?.parse().ok();
+    names.filter_map(|name| step(&name.unwrap().file_name().to_string_lossy())).collect()
+}
+
+/// The run goes on without the checkpoints that a user removes.
+#[test]
+fn an_old_checkpoint_may_be_removed_while_the_run_goes_on() {
+    let yaml = format!("{}output: {{ checkpoint: {{ every_steps: 5, keep: 3 }} }}\n", endless());
+    let mut run = Endless::start(&yaml, "out/case/checkpoints/step-00000015.dgs");
+    let there = checkpoints(&run.case);
+    for step in &there {
+        // The run may be faster.
+        let _ = fs::remove_file(run.case.path(&format!("out/case/checkpoints/step-{step:08}.dgs")));
+    }
+    let until = there.iter().max().unwrap() + 25;
+    while checkpoints(&run.case).into_iter().max() < Some(until) {
+        assert_eq!(run.run.try_wait().unwrap(), None);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(run.end_by("TERM"), Some(0));
 }

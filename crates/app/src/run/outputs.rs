@@ -231,7 +231,7 @@ impl<'a> Outputs<'a> {
         let first = moment == Moment::Start && self.plan.restart.is_none();
         for (i, monitor) in self.monitors.iter_mut().enumerate() {
             let due = monitor.due(now) && moment == Moment::Step || first;
-            if (due || outside) && self.triggers.begun(monitor.from, now) {
+            if (due || moment == Moment::End) && self.triggers.begun(monitor.from, now) {
                 any = true;
                 let row = monitor.record(solver, now, &mut self.last, &self.not_finite);
                 if due {
@@ -327,20 +327,30 @@ impl<'a> Outputs<'a> {
             && self.newest_checkpoint != Some(now.step)
         {
             any = true;
-            let written = self.write_checkpoint(solver, now);
+            // A continued run does not write again what was due up to here: without it there is no
+            // checkpoint.
+            let written = self.background().try_for_each(BackgroundSeries::flush);
             failures.keep(written)?;
-            self.newest_checkpoint = Some(now.step);
+            let complete = !failures.several || !solver.any(failures.first.is_some())?;
+            if complete {
+                failures.keep(self.write_checkpoint(solver, now))?;
+                self.newest_checkpoint = Some(now.step);
+            }
         }
         if moment == Moment::End {
             self.last.triggers = self.triggers.summary();
-            let series = self.series.iter_mut().filter_map(|(series, _)| match series {
-                FieldSeries::Gathered(series) => Some(series),
-                FieldSeries::Ranked(_) => None,
-            });
-            let surfaces = self.surfaces.iter_mut().map(|(_, series, _)| series);
-            failures.keep(series.chain(surfaces).try_for_each(BackgroundSeries::finish))?;
+            failures.keep(self.background().try_for_each(BackgroundSeries::finish))?;
         }
         Ok(any)
+    }
+
+    /// The series that threads write.
+    fn background(&mut self) -> impl Iterator<Item = &mut BackgroundSeries> {
+        let series = self.series.iter_mut().filter_map(|(series, _)| match series {
+            FieldSeries::Gathered(series) => Some(series),
+            FieldSeries::Ranked(_) => None,
+        });
+        series.chain(self.surfaces.iter_mut().map(|(_, series, _)| series))
     }
 
     fn write_checkpoint(&mut self, solver: &Hyperbolic, now: TimePoint) -> Result<(), RunError> {

@@ -8,6 +8,13 @@ use super::{TimeSeries, UnstructuredFields, VtuOptions, WriterError};
 /// A function that makes fields when they are about to be written.
 pub type Making = Box<dyn FnOnce() -> Result<UnstructuredFields, WriterError> + Send>;
 
+/// What the thread is given.
+enum Item {
+    Fields(Making),
+    /// Answered when everything before it is on the disk.
+    Mark(SyncSender<()>),
+}
+
 /// A [`TimeSeries`] that a thread compresses and writes, in the order given.
 ///
 /// Only one set of fields waits while another is written. A run that makes fields faster than the disk
@@ -26,7 +33,7 @@ pub type Making = Box<dyn FnOnce() -> Result<UnstructuredFields, WriterError> + 
 #[derive(Debug)]
 pub struct BackgroundSeries {
     /// `None` after the end, or after an error was returned.
-    sender: Option<SyncSender<Making>>,
+    sender: Option<SyncSender<Item>>,
     worker: Option<JoinHandle<Result<(), WriterError>>>,
 }
 
@@ -39,8 +46,17 @@ impl BackgroundSeries {
         mut series: impl TimeSeries + Send + 'static,
         options: VtuOptions,
     ) -> Result<Self, WriterError> {
-        let (sender, receiver) = sync_channel::<Making>(1);
-        let write = move || receiver.iter().try_for_each(|make| series.write(&make()?, &options));
+        let (sender, receiver) = sync_channel::<Item>(1);
+        let write = move || {
+            receiver.iter().try_for_each(|item| match item {
+                Item::Fields(make) => series.write(&make()?, &options),
+                Item::Mark(reached) => {
+                    // Who asked may have ended.
+                    let _ = reached.send(());
+                    Ok(())
+                }
+            })
+        };
         let worker = std::thread::Builder::new()
             .name("dgsuite-writer".to_owned())
             .spawn(write)
@@ -63,8 +79,21 @@ impl BackgroundSeries {
     /// As for [`write`](Self::write); an error of `make` is returned with the next fields.
     pub fn write_made(&mut self, make: Making) -> Result<(), WriterError> {
         match &self.sender {
-            Some(sender) if sender.send(make).is_err() => self.finish(),
+            Some(sender) if sender.send(Item::Fields(make)).is_err() => self.finish(),
             _ => Ok(()),
+        }
+    }
+
+    /// Waits until everything passed so far is on the disk.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write).
+    pub fn flush(&mut self) -> Result<(), WriterError> {
+        let Some(sender) = &self.sender else { return Ok(()) };
+        let (mark, reached) = sync_channel(1);
+        match sender.send(Item::Mark(mark)).is_ok() && reached.recv().is_ok() {
+            true => Ok(()),
+            false => self.finish(),
         }
     }
 
@@ -94,6 +123,10 @@ impl Drop for BackgroundSeries {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
     use super::super::pvd::Series;
     use super::*;
 
@@ -115,6 +148,41 @@ mod tests {
             (0..7).map(|n| (f64::from(n), format!("fields/fields_{n:06}.vtu"))).collect();
         assert_eq!(series.entries(), expected);
         assert!(expected.iter().all(|(_, file)| directory.path().join(file).exists()));
+    }
+
+    /// A series whose disk is slow.
+    struct Slow(Arc<AtomicUsize>);
+
+    impl TimeSeries for Slow {
+        fn write(&mut self, _: &UnstructuredFields, _: &VtuOptions) -> Result<(), WriterError> {
+            std::thread::sleep(Duration::from_millis(20));
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn after_a_flush_everything_is_on_the_disk() {
+        let written = Arc::new(AtomicUsize::new(0));
+        let mut writer = BackgroundSeries::new(Slow(Arc::clone(&written)), VtuOptions::default()).unwrap();
+        for n in [1, 2, 3, 5] {
+            (written.load(Ordering::Relaxed)..n).for_each(|_| writer.write(at(0.0)).unwrap());
+            writer.flush().unwrap();
+            assert_eq!(written.load(Ordering::Relaxed), n);
+        }
+        writer.finish().unwrap();
+        assert!(writer.flush().is_ok());
+    }
+
+    #[test]
+    fn a_flush_returns_the_error_of_earlier_fields() {
+        let directory = tempfile::tempdir().unwrap();
+        let series = Series::create(directory.path().join("fields.pvd")).unwrap();
+        std::fs::write(directory.path().join("fields"), "in the way").unwrap();
+        let mut writer = BackgroundSeries::new(series, VtuOptions::default()).unwrap();
+        writer.write(at(0.0)).unwrap();
+        assert!(writer.flush().is_err());
+        assert!(writer.flush().is_ok());
     }
 
     #[test]
