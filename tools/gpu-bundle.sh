@@ -5,8 +5,8 @@
 #     tools/gpu-bundle.sh [FOLDER]          (default: target/gpu-bundle)
 #     cd FOLDER && ./run.sh                 (on that machine)
 #
-# The folder contains the program, the device tests of gpu, ops and amg, examples with their meshes, run.sh
-# and sanitize.sh. The machine needs the driver and NVIDIA's run-time compiler (libnvrtc.so of a CUDA toolkit,
+# The folder contains the program, the device tests of gpu, ops and amg, examples with their meshes, run.sh,
+# sanitize.sh and kill-ranks.py. The machine needs the driver and NVIDIA's run-time compiler (libnvrtc.so of a CUDA toolkit,
 # or of PyPI's nvidia-cuda-nvrtc).
 
 set -euo pipefail
@@ -46,7 +46,9 @@ printf '%s\n' "${cases[@]}" >"$folder/cases.txt"
 git describe --always --dirty >"$folder/version.txt" 2>/dev/null || echo unknown >"$folder/version.txt"
 cp tools/gpu-run.sh "$folder/run.sh"
 cp tools/gpu-sanitize.sh "$folder/sanitize.sh"
-chmod +x "$folder"/*.sh
+# Two GPUs: ./kill-ranks.py 20 --devices 0,1
+cp tools/kill-ranks.py "$folder/"
+chmod +x "$folder"/*.sh "$folder"/*.py
 
 mib=$(du -sm "$folder" | cut -f1)
 echo "$folder: $mib MiB"

@@ -19,7 +19,8 @@
 //! Sums are sums of integers, so that no result depends on the order in which ranks answer. Floating-point
 //! numbers are summed exactly by [`ExactSum`](crate::ExactSum) and [`sum_all`](crate::sum_all). Every wait
 //! has a deadline. The first error of any rank ends the waits of all others, which return
-//! [`CommError::Aborted`] with the rank and the sentence of that error.
+//! [`CommError::Aborted`] with the rank and the sentence of that error. Waits in a driver, which have no
+//! deadline, are the business of a [`Guard`].
 //!
 //! All ranks make the same calls in the same order: they create the same exchanges, and take part in the same
 //! sums, maxima, gathers, broadcasts and barriers. Each rank may start and finish its exchanges in any order.
@@ -57,9 +58,11 @@ mod buffers;
 #[cfg_attr(not(unix), path = "comm/no_children.rs")]
 mod children;
 mod error;
+mod guard;
 mod launch;
 mod mpi;
 mod order;
+pub(crate) mod process;
 mod served;
 mod sockets;
 mod threads;
@@ -67,8 +70,9 @@ mod unequal;
 
 pub use alone::Alone;
 pub(crate) use buffers::check_rank;
-pub use children::{child_rank, run_children};
+pub use children::{Endings, child_rank, run_children};
 pub use error::CommError;
+pub use guard::{GRACE, Guard};
 pub use launch::{COMM_PLANE_VARIABLE, Launch, connect, launched};
 pub use mpi::{MPI_ADAPTER, MPI_VARIABLE, Mpi, mpi_library};
 pub use threads::{Delay, Loss, ThreadOptions, Threads, on_each, threads, threads_with};
@@ -140,6 +144,12 @@ pub trait Communicator: Send + Sync {
     /// # Errors
     /// As [`sum`](Self::sum).
     fn barrier(&self) -> Result<(), CommError>;
+
+    /// Returns the error with which the next operation would end, as far as it is known without waiting:
+    /// planes whose connections show that a rank has ended.
+    fn failure(&self) -> Option<CommError> {
+        None
+    }
 
     /// Ends the waits of all ranks: their operations return [`CommError::Aborted`] with this rank and
     /// message. Of several calls the first one counts.

@@ -155,7 +155,7 @@ fn codes(emulator: &Emulator, order: &str, child: &str) -> Vec<i32> {
         command.env("DGSUITE_COMM_TIMEOUT", "60").stdout(Stdio::null());
         command
     };
-    run_children((0..3).map(command).collect(), || None).unwrap()
+    run_children((0..3).map(command).collect(), || None).unwrap().codes
 }
 
 #[test]

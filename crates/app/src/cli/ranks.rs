@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use dgsuite_gpu::comm::{self, CommError, Communicator, Launch};
+use dgsuite_gpu::comm::{self, CommError, Communicator, Guard, Launch};
 use dgsuite_gpu::cores;
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_ops::{OpsError, agree};
@@ -24,6 +24,8 @@ const BIND: &str = "DGSUITE_BIND";
 /// The ranks of this run.
 #[derive(Clone, Default)]
 pub(super) struct Team {
+    /// Ends this process if it hangs after another rank has ended. Before `comm`, so that it leaves first.
+    guard: Option<Arc<Guard>>,
     comm: Option<Arc<dyn Communicator>>,
     place: Place,
 }
@@ -56,7 +58,12 @@ impl Team {
             return Ok(Self::default());
         }
         let place = place(comm.as_ref())?;
-        Ok(Self { comm: Some(comm), place })
+        let rank = comm.rank();
+        let guard = Guard::new(&comm, move |error| {
+            tell(rank, Some(Code::Ranks), &error.to_string());
+            1
+        })?;
+        Ok(Self { guard: Some(Arc::new(guard)), comm: Some(comm), place })
     }
 
     /// Sets what the ranks have to do with a run.
@@ -91,12 +98,28 @@ impl Team {
     /// Returns the exit code of rank 0 on all ranks. A failure after the start, which other ranks may not
     /// know of, ends all ranks.
     pub(super) fn finish(&self, result: anyhow::Result<u8>) -> anyhow::Result<u8> {
+        let result = self.finish_together(result);
+        if let Some(guard) = &self.guard {
+            match &result {
+                Ok(0) => guard.release(),
+                Ok(code) => guard.leave((*code).into()),
+                Err(_) => guard.leave(1),
+            }
+        }
+        result
+    }
+
+    fn finish_together(&self, result: anyhow::Result<u8>) -> anyhow::Result<u8> {
         let Some(comm) = &self.comm else { return result };
         match result {
             Ok(code) => {
                 let mut bytes = vec![code];
                 match comm.broadcast(ROOT, &mut bytes) {
-                    Ok(()) => Ok(bytes.first().copied().unwrap_or(code)),
+                    Ok(()) => {
+                        // No rank ends while another one still works. Its failure here is its own.
+                        let _ = comm.barrier();
+                        Ok(bytes.first().copied().unwrap_or(code))
+                    }
                     // This rank has told its failure.
                     Err(_) if code != 0 && self.prints() => Ok(code),
                     Err(error) => Err(error.into()),
@@ -105,13 +128,18 @@ impl Team {
             Err(error) if error.is::<InputError>() || is_elsewhere(&error) => Err(error),
             Err(error) => {
                 let text = error.to_string();
-                let code = Code::of(&error).first().map_or_else(String::new, |code| format!("[{code}]"));
-                let _ = writeln!(io::stderr(), "rank {}: error{code}: {text}", comm.rank());
+                tell(comm.rank(), Code::of(&error).first().copied(), &text);
                 comm.abort(&text);
                 Err(error)
             }
         }
     }
+}
+
+/// Says why a rank fails.
+fn tell(rank: usize, code: Option<Code>, text: &str) {
+    let code = code.map_or_else(String::new, |code| format!("[{code}]"));
+    let _ = writeln!(io::stderr(), "rank {rank}: error{code}: {text}");
 }
 
 /// Whether another rank reports the cause.
@@ -182,8 +210,17 @@ pub(super) fn on_devices(list: &str) -> anyhow::Result<u8> {
         command
     };
     let signal = signals::forwarded()?;
-    let codes = comm::run_children(devices.iter().enumerate().map(command).collect(), signal)?;
-    let code = codes.into_iter().find(|&code| code != 0).unwrap_or(0);
+    let endings = comm::run_children(devices.iter().enumerate().map(command).collect(), signal)?;
+    // The others have told it, if one of them has ended by itself.
+    let failed_alone =
+        |(rank, &code): (usize, &i32)| code != 0 && code < 128 && !endings.hung.contains(&rank);
+    if let Some((rank, signal)) = endings.killed
+        && !endings.codes.iter().enumerate().any(failed_alone)
+    {
+        let text = format!("rank {rank} has ended by signal {signal}, but other ranks still wait for it");
+        let _ = writeln!(io::stderr(), "error[{}]: {text}", Code::Ranks);
+    }
+    let code = endings.codes.into_iter().find(|&code| code != 0).unwrap_or(0);
     Ok(u8::try_from(code).unwrap_or(1))
 }
 

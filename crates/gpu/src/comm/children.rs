@@ -5,9 +5,10 @@
 //! device to device.
 
 use std::io::{self, Read as _, Write as _};
+use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -22,13 +23,33 @@ const RANKS: &str = "DGSUITE_RANKS";
 /// Time in which children must connect after their start.
 const START: Duration = Duration::from_secs(60);
 
-/// Starts one process for each command, as ranks that work together, and waits for all of them. Returns their
-/// exit codes; a process that was killed by a signal has the code 128 + signal. `signal` is asked from time
-/// to time for a signal to send to all of them.
+/// How long the other processes may run after one has failed: they end by themselves, at the latest by their
+/// [`Guard`](super::Guard), unless they are stopped.
+const PATIENCE: Duration = Duration::from_secs(7);
+
+/// Time in which the system ends a process that was killed; it may wait for a device.
+const BURIAL: Duration = Duration::from_secs(2);
+
+/// How the processes of [`run_children`] ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Endings {
+    /// The exit code of each; 128 + signal if a signal ended it.
+    pub codes: Vec<i32>,
+    /// The first that a signal ended, with this signal, unless another one had failed before.
+    pub killed: Option<(usize, i32)>,
+    /// Those that did not end after another one had failed, and were killed.
+    pub hung: Vec<usize>,
+}
+
+/// Starts one process for each command, as ranks that work together, and waits for all of them. `signal` is
+/// asked from time to time for a signal to send to all of them.
+///
+/// After one has failed, the others have seven seconds to end. They do not outlive this process if each has
+/// a [`Guard`](super::Guard).
 ///
 /// # Errors
 /// Errors of the operating system; processes that do not connect within a minute are killed.
-pub fn run_children(commands: Vec<Command>, signal: impl Fn() -> Option<i32>) -> io::Result<Vec<i32>> {
+pub fn run_children(commands: Vec<Command>, signal: impl Fn() -> Option<i32>) -> io::Result<Endings> {
     let n = commands.len();
     let folder = tempfile::Builder::new().prefix("dgsuite-").tempdir()?;
     let socket = folder.path().join("parent");
@@ -39,14 +60,27 @@ pub fn run_children(commands: Vec<Command>, signal: impl Fn() -> Option<i32>) ->
         children.0.push(command.spawn()?);
     }
     let streams = children.accept(&listener)?;
-    let codes = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
+        let mut doors = Doors(Vec::new());
         for (rank, stream) in threads(n).into_iter().zip(streams).filter_map(|(r, s)| Some((r, s?))) {
             let answers = Mutex::new(stream.try_clone()?);
+            doors.0.push(stream.try_clone()?);
             scope.spawn(move || serve(rank, stream, &answers));
         }
         children.wait(&signal)
-    })?;
-    Ok(codes)
+    })
+}
+
+/// Connections that close when nobody waits for the processes any more: their threads then end as well.
+struct Doors(Vec<UnixStream>);
+
+impl Drop for Doors {
+    fn drop(&mut self) {
+        for stream in &self.0 {
+            // It may be closed already.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
 }
 
 /// Processes that are killed if their parent fails.
@@ -92,7 +126,10 @@ impl Children {
         }
     }
 
-    fn wait(&mut self, signal: &impl Fn() -> Option<i32>) -> io::Result<Vec<i32>> {
+    /// Waits until all have ended.
+    fn wait(&mut self, signal: &impl Fn() -> Option<i32>) -> io::Result<Endings> {
+        let mut endings = Endings::default();
+        let mut failed: Option<Instant> = None;
         loop {
             if let Some(signal) = signal() {
                 for child in &self.0 {
@@ -101,8 +138,24 @@ impl Children {
                 }
             }
             let states: Vec<_> = self.0.iter_mut().map(Child::try_wait).collect::<Result<_, _>>()?;
-            if states.iter().all(Option::is_some) {
-                return Ok(states.into_iter().flatten().map(code_of).collect());
+            if failed.is_none()
+                && let Some(first) =
+                    states.iter().position(|state| state.is_some_and(|state| !state.success()))
+            {
+                failed = Some(Instant::now());
+                endings.killed = states[first].and_then(signal_of).map(|signal| (first, signal));
+            }
+            let since = failed.map_or(Duration::ZERO, |failed| failed.elapsed());
+            let left = states.iter().enumerate().filter(|(_, state)| state.is_none()).map(|(rank, _)| rank);
+            let left: Vec<usize> = left.collect();
+            if left.is_empty() || since > PATIENCE + BURIAL {
+                let killed = 128 + libc::SIGKILL;
+                endings.codes = states.into_iter().map(|state| state.map_or(killed, code_of)).collect();
+                return Ok(endings);
+            }
+            if since > PATIENCE && endings.hung.is_empty() {
+                left.iter().try_for_each(|&rank| self.0[rank].kill())?;
+                endings.hung = left;
             }
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -112,17 +165,23 @@ impl Children {
 impl Drop for Children {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            if matches!(child.try_wait(), Ok(None)) {
-                let _ = child.kill();
-                let _ = child.wait();
-            }
+            let _ = child.kill();
+        }
+        // A process that a device keeps is left to the system.
+        let begun = Instant::now();
+        while self.0.iter_mut().any(|child| matches!(child.try_wait(), Ok(None))) && begun.elapsed() < BURIAL
+        {
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 }
 
-fn code_of(status: std::process::ExitStatus) -> i32 {
-    use std::os::unix::process::ExitStatusExt as _;
-    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1)
+fn signal_of(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+fn code_of(status: ExitStatus) -> i32 {
+    status.code().or_else(|| signal_of(status).map(|signal| 128 + signal)).unwrap_or(1)
 }
 
 /// The communicator of a rank that was started by [`run_children`]; `None` in other processes.

@@ -16,9 +16,26 @@ use super::{CommError, Communicator, Exchange, Partner, Threads};
 use wire::{Answer, Request, read_answer, read_request, write_answer, write_request};
 
 /// A connection with the master.
-pub(super) trait Stream: Read + Write + Send {}
+pub(super) trait Stream: Read + Write + Send {
+    /// Whether there is something to read, or the other side has closed the connection.
+    fn has_news(&self) -> bool;
+}
 
-impl<S: Read + Write + Send> Stream for S {}
+#[cfg(unix)]
+impl<S: Read + Write + Send + std::os::fd::AsRawFd> Stream for S {
+    fn has_news(&self) -> bool {
+        let mut socket = libc::pollfd { fd: self.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one entry, which is valid for a write; the call does not wait.
+        unsafe { libc::poll(&raw mut socket, 1, 0) == 1 }
+    }
+}
+
+#[cfg(not(unix))]
+impl<S: Read + Write + Send> Stream for S {
+    fn has_news(&self) -> bool {
+        false
+    }
+}
 
 /// The process that carries out operations.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +58,9 @@ impl Master {
     /// The error of a connection.
     fn lost(self, error: &io::Error) -> CommError {
         match self {
+            Self::Parent if error.kind() == io::ErrorKind::UnexpectedEof => {
+                CommError::Parent { reason: "it has ended".to_owned() }
+            }
             Self::Parent => CommError::Parent { reason: error.to_string() },
             Self::Root(deadline) if is_late(error) => CommError::Silent { ranks: vec![0], deadline },
             Self::Root(_) => CommError::Left { rank: 0 },
@@ -187,6 +207,15 @@ impl Line {
         self.error = result.as_ref().err().cloned();
         result
     }
+
+    /// The first error, also one that the master has told without a question, or its end.
+    fn look(&mut self) -> Option<CommError> {
+        if self.error.is_none() && self.stream.has_news() {
+            let told = read_answer(&mut self.stream).unwrap_or_else(|error| Err(self.master.lost(&error)));
+            self.error = told.err();
+        }
+        self.error.clone()
+    }
 }
 
 impl Served {
@@ -261,6 +290,11 @@ impl Communicator for Served {
 
     fn barrier(&self) -> Result<(), CommError> {
         self.ask(&Request::Barrier).map(|_| ())
+    }
+
+    fn failure(&self) -> Option<CommError> {
+        // An operation that waits finds out itself.
+        self.line.try_lock().ok()?.look()
     }
 
     fn abort(&self, message: &str) {

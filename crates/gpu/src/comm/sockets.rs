@@ -315,6 +315,10 @@ impl Communicator for Root {
         self.own.barrier()
     }
 
+    fn failure(&self) -> Option<CommError> {
+        self.own.failure()
+    }
+
     fn abort(&self, message: &str) {
         self.own.abort(message);
     }

@@ -209,6 +209,10 @@ impl Communicator for Threads {
         self.together("a barrier".to_owned(), Some(Vec::new()), Need::All, |_| ())
     }
 
+    fn failure(&self) -> Option<CommError> {
+        self.member.hub.failure_beside(self.member.rank)
+    }
+
     fn abort(&self, message: &str) {
         self.member.hub.abort(self.member.rank, message);
     }

@@ -18,6 +18,7 @@ use super::driver::{check, wrapped};
 use super::nccl::DeviceMessage;
 use super::{Args, Cuda, DeviceBuffer, Event, Function, LaunchConfig, Source, Stream};
 use crate::GpuError;
+use crate::comm::process::{has_ended, others, process};
 use crate::comm::{CommError, Communicator, deadline};
 
 /// Most numbers of one minimum or sum, and threads of its kernel.
@@ -372,36 +373,6 @@ fn place(address: u64, bytes: usize) -> Result<Place, GpuError> {
     }
     let handle = handle.reserved.iter().map(|&c| format!("{:02x}", c as u8)).collect();
     Ok(Place { handle, offset: address - base, address })
-}
-
-/// The process: its host since the last start, its name space, its number.
-fn process() -> String {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let space = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    format!("{} {} {}", boot.trim(), space.display(), std::process::id())
-}
-
-/// The ranks of other processes that this process sees, with the numbers of the processes.
-fn others(rank: usize, processes: &[String]) -> Vec<(usize, i32)> {
-    let own = &processes[rank];
-    let number = |process: &String| {
-        let (space, number) = process.rsplit_once(' ')?;
-        (process != own && own.rsplit_once(' ')?.0 == space).then(|| number.parse().ok())?
-    };
-    processes.iter().enumerate().filter_map(|(rank, process)| Some((rank, number(process)?))).collect()
-}
-
-/// Whether there is no process of this number.
-#[cfg(unix)]
-fn has_ended(process: i32) -> bool {
-    // SAFETY: signal 0 only asks whether the process exists.
-    let found = unsafe { libc::kill(process, 0) };
-    found != 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
-}
-
-#[cfg(not(unix))]
-const fn has_ended(_: i32) -> bool {
-    false
 }
 
 /// The memory of other ranks, mapped into this process as far as it is needed.

@@ -82,6 +82,13 @@ impl Hub {
         self.lock().aborted.clone()
     }
 
+    /// The first error, or the end of a rank other than `rank`.
+    pub(super) fn failure_beside(&self, rank: usize) -> Option<CommError> {
+        let state = self.lock();
+        let left = || state.left.iter().filter(|&&other| other != rank).min();
+        state.aborted.clone().or_else(|| left().map(|&rank| CommError::Left { rank }))
+    }
+
     pub(super) fn leave(&self, rank: usize) {
         self.lock().left.insert(rank);
         self.changed.notify_all();
