@@ -97,8 +97,20 @@ boundaries:
   ymax: { type: curved-slip-wall, normal: [x, y] }
 ";
 
+/// A shock tube, in the basis of the device, in which errors are measured.
+const SHOCK: &str = "\
+title: A shock tube
+mesh: { generate: { shape: quad, min: [0, 0], max: [1, 0.1], cells: [12, 1] }, periodic: [[ymin, ymax]] }
+physics: { model: euler }
+space: { order: 2, basis: nodal, riemann: hllc, shock: entropy-filter }
+initial: { rho: 'if(x < 0.5, 1, 0.125)', u: 0, v: 0, p: 'if(x < 0.5, 1, 0.1)' }
+boundaries:
+  xmin: { type: dirichlet, rho: 1, u: 0, v: 0, p: 1 }
+  xmax: { type: dirichlet, rho: 0.125, u: 0, v: 0, p: 0.1 }
+";
+
 /// Name, start and remaining lines of each case.
-const CASES: [(&str, &str, &str); 9] = [
+const CASES: [(&str, &str, &str); 10] = [
     (
         "arcs",
         ARCS,
@@ -154,6 +166,13 @@ const CASES: [(&str, &str, &str); 9] = [
         "time: { adaptive: { tolerance: 1e-5 }, end: 0.5 }\n\
          output: { fields: none, checkpoint: none }\n\
          monitors:\n  - residual: { every_steps: 17 }\n  - integral: { fields: [rho, p*x*t], every_steps: 17 }\n",
+    ),
+    (
+        "shock by error",
+        SHOCK,
+        "time: { adaptive: { tolerance: 1e-4 }, end: 0.05 }\n\
+         output: { fields: none, checkpoint: none }\n\
+         monitors:\n  - limited: { every_steps: 7 }\n  - integral: { fields: [rho, p*x*t], every_steps: 7 }\n",
     ),
     ("failing", WAVE, "time: { dt: 0.25, steps: 60 }\noutput: { fields: none, checkpoint: none }\n"),
 ];

@@ -6,7 +6,7 @@ use dgsuite_gpu::{GpuError, Vector};
 
 use crate::integrals::Integrals;
 use crate::scheme::{Base, Mean, Row};
-use crate::{Rhs, Scheme, Stage};
+use crate::{Rhs, RunningSum, Scheme, Stage};
 
 /// A scheme with its vectors. A step does not allocate.
 ///
@@ -39,6 +39,8 @@ pub struct Stepper<V: Vector> {
     means: Vec<V>,
     /// Factors of the error estimate: start, means, last input, result.
     error: Option<Vec<f64>>,
+    /// Factors of the rates in the error estimate, if it is summed from them.
+    rates: Option<Vec<f64>>,
     integrals: Integrals,
 }
 
@@ -68,8 +70,23 @@ impl<V: Vector> Stepper<V> {
                 .map(|_| prototype.zeros_like())
                 .collect::<Result<_, _>>()?,
             error: scheme.error_factors(),
+            rates: None,
             integrals: Integrals::default(),
         })
+    }
+
+    /// Estimates errors from the rates of the stages, `dt Σ_i (b̂_i − b_i) R_i`, instead of from the states.
+    /// Use it if the states are changed after the stages, as by a limiter: such a change does not vanish with
+    /// the step, and would enter the estimate. It takes one more vector, and one more update in each stage.
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfMemory`] if the vector does not fit.
+    pub fn estimate_from_rates(&mut self) -> Result<(), GpuError> {
+        self.rates = self.scheme.error_weights();
+        if self.rates.is_some() && self.sum.is_none() {
+            self.sum = Some(self.reg.zeros_like()?);
+        }
+        Ok(())
     }
 
     /// The scheme.
@@ -121,7 +138,10 @@ impl<V: Vector> Stepper<V> {
         self.integrals.begin();
         let mut made = 0;
         for (i, row) in self.scheme.rows().iter().enumerate() {
-            let stage = Stage { a: row.a, b: row.b, c: row.c, dt, keep: self.keep[i] };
+            let first = if i == 0 { 0.0 } else { 1.0 };
+            let estimate = self.rates.as_ref().map(|d| RunningSum { p: first, q: 0.0, d: d[i] });
+            let keep = self.keep[i] || estimate.is_some();
+            let stage = Stage { a: row.a, b: row.b, c: row.c, dt, keep };
             let time = t + self.times[i] * dt;
             match &mut self.other {
                 // 2N: the state and `next` are exchanged at each stage.
@@ -134,17 +154,17 @@ impl<V: Vector> Stepper<V> {
                     let input: &V = if i == 0 { &*u } else { &*other };
                     let (reg, next) = (&mut self.reg, &mut self.next);
                     let newest = self.means[..made].last();
-                    match (row.base, row.sum, &mut self.sum) {
+                    let base = match row.base {
+                        Base::Start => Some(&*u),
+                        Base::Mean => newest,
+                        Base::None | Base::Sum => None,
+                    };
+                    match (row.base, row.sum.or(estimate), &mut self.sum) {
                         (Base::Sum, _, Some(sum)) => rhs.stage(time, &stage, input, Some(sum), reg, next)?,
-                        (Base::Mean, ..) => rhs.stage(time, &stage, input, newest, reg, next)?,
-                        (base, Some(r), Some(sum)) => {
-                            let u0 = (base == Base::Start).then_some(&*u);
-                            rhs.stage_with_sum(time, &stage, &r, input, u0, reg, next, sum)?;
+                        (_, Some(r), Some(sum)) => {
+                            rhs.stage_with_sum(time, &stage, &r, input, base, reg, next, sum)?;
                         }
-                        (base, ..) => {
-                            let u0 = (base == Base::Start).then_some(&*u);
-                            rhs.stage(time, &stage, input, u0, reg, next)?;
-                        }
+                        _ => rhs.stage(time, &stage, input, base, reg, next)?,
                     }
                     if let Some(Mean { m, q, s }) = row.mean {
                         let (before, rest) = self.means.split_at_mut(made);
@@ -175,6 +195,10 @@ impl<V: Vector> Stepper<V> {
 
     /// The weighted errors themselves, `w_i e_i`, as for [`weighted_error`](Self::weighted_error).
     pub fn weigh_error(&mut self, u: &V, weights: &V) -> Option<&V> {
+        if let (Some(_), Some(sum)) = (&self.rates, &self.sum) {
+            self.next.add_product(1.0, sum, weights, 0.0);
+            return Some(&self.next);
+        }
         let (factors, start) = (self.error.as_ref()?, self.other.as_ref()?);
         let vectors = [start].into_iter().chain(&self.means).chain([&self.next, u]);
         let terms: Vec<(f64, &V)> = factors.iter().copied().zip(vectors).collect();

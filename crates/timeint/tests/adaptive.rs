@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use dgsuite_gpu::{Host, HostVector};
-use dgsuite_timeint::{Adaptive, Controller, Rhs, Schedule, Scheme, StepSize, Stepper, from_fn};
+use dgsuite_timeint::{Adaptive, Controller, Rhs, Schedule, Scheme, Stage, StepSize, Stepper, from_fn};
 
 const PAIRS: [Scheme; 1] = [Scheme::Rdpk35];
 
@@ -88,6 +88,62 @@ fn the_error_is_in_proportion_to_the_tolerance() {
             let steps = pair[1].1 as f64 / pair[0].1 as f64;
             assert!((steps / 100f64.cbrt() - 1.0).abs() < 0.15, "{scheme}: {found:?}");
         }
+    }
+}
+
+/// The oscillator with a limiter: after each stage the second unknown is lowered, by an amount that does
+/// not vanish with the step.
+struct Limited;
+
+impl Rhs for Limited {
+    type Vector = HostVector<f64>;
+    type Error = std::convert::Infallible;
+
+    fn eval(&mut self, t: f64, u: &Self::Vector, du: &mut Self::Vector) -> Result<(), Self::Error> {
+        twist().eval(t, u, du)
+    }
+
+    fn stage(
+        &mut self,
+        t: f64,
+        s: &Stage,
+        u: &Self::Vector,
+        u0: Option<&Self::Vector>,
+        reg: &mut Self::Vector,
+        next: &mut Self::Vector,
+    ) -> Result<(), Self::Error> {
+        twist().stage(t, s, u, u0, reg, next)?;
+        next[1] -= 1.0 / 256.0;
+        Ok(())
+    }
+}
+
+/// What a limiter does to the states is no error of the step: from the rates the estimate vanishes with the
+/// step, from the states it does not.
+#[test]
+fn an_estimate_from_rates_ignores_what_a_limiter_does() {
+    for scheme in PAIRS {
+        let estimate = |limited: bool, from_rates: bool, dt: f64| {
+            let (mut u, weights) = (vector(&[1.5, 0.3]), vector(&[1.0, 1.0]));
+            let mut stepper = Stepper::new(scheme, &u).unwrap();
+            if from_rates {
+                stepper.estimate_from_rates().unwrap();
+            }
+            // The second step shows that the sum begins anew.
+            for t in [0.0, dt] {
+                let Ok(()) = match limited {
+                    true => stepper.step(&mut Limited, t, dt, &mut u),
+                    false => stepper.step(&mut twist(), t, dt, &mut u),
+                };
+            }
+            stepper.weighted_error(&u, &weights).unwrap()
+        };
+        let [states, rates] = [false, true].map(|from_rates| estimate(false, from_rates, 0.1));
+        assert!((states - rates).abs() < 1e-14, "{scheme}: {states} and {rates}");
+        let [coarse, fine] = [1e-6, 1e-9].map(|dt| estimate(true, true, dt));
+        assert!(fine < 2e-3 * coarse && coarse < 1e-6, "{scheme}: {coarse} and {fine}");
+        let [coarse, fine] = [1e-6, 1e-9].map(|dt| estimate(true, false, dt));
+        assert!(fine > 1e-5 && coarse > 1e-5, "{scheme}: {coarse} and {fine}");
     }
 }
 

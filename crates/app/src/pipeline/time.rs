@@ -58,8 +58,6 @@ pub const AUTO: &str = "auto";
 pub struct AdaptiveSpec {
     /// The error of a step that is allowed, relative to the size of the solution.
     pub tolerance: f64,
-    /// A CFL number that bounds steps from above, if there is one.
-    pub cfl: Option<f64>,
 }
 
 /// A run towards a steady state.
@@ -107,7 +105,7 @@ impl TimeSpec {
             }
             None => StepSpec::Cfl(read_cfl(&section)?),
         };
-        let adaptive = AdaptiveSpec::read(&section, scheme, step)?;
+        let adaptive = AdaptiveSpec::read(&section, scheme)?;
         let end = section.number("end")?;
         let steps = section.count("steps", 0)?.map(|n| n.value);
         let steady = SteadySpec::read(&section, model)?;
@@ -181,7 +179,7 @@ fn scheme(section: &Section<'_>, limited: bool) -> Result<Scheme, InputError> {
 }
 
 impl AdaptiveSpec {
-    fn read(time: &Section<'_>, scheme: Scheme, step: StepSpec) -> Result<Option<Self>, InputError> {
+    fn read(time: &Section<'_>, scheme: Scheme) -> Result<Option<Self>, InputError> {
         let Some(section) = time.section("adaptive")? else { return Ok(None) };
         if scheme.embedded_order().is_none() {
             let pairs: Vec<&str> =
@@ -198,8 +196,7 @@ impl AdaptiveSpec {
                 "below 1, as it is relative to the size of the solution",
             ));
         }
-        let cfl = if let StepSpec::Cfl(cfl) = step { cfl } else { None };
-        Ok(Some(Self { tolerance: tolerance.value, cfl }))
+        Ok(Some(Self { tolerance: tolerance.value }))
     }
 }
 

@@ -323,23 +323,22 @@ fn time_line(
             Some(Subcycling::Cfl(Some(cfl))) => write!(text, ", sub-steps by cfl {}{}", short(cfl), now()),
         };
     }
-    match (time.step, time.adaptive) {
-        (_, Some(AdaptiveSpec { tolerance, cfl })) => {
-            let _ = write!(text, ", steps by error, tolerance {tolerance:e}");
-            if let Some(cfl) = cfl {
-                let _ = write!(text, ", cfl at most {}", short(cfl));
-            }
-        }
+    if let Some(AdaptiveSpec { tolerance }) = time.adaptive {
+        let _ = write!(text, ", steps by error, tolerance {tolerance:e}, at most");
+    } else {
+        text.push(',');
+    }
+    match time.step {
         // By default each element has its own bound, and the smallest step counts.
-        (StepSize::Cfl(_), None) if plan.setup.step_measure == StepMeasure::Radius => {
+        StepSize::Cfl(_) if plan.setup.step_measure == StepMeasure::Radius => {
             let now = stable_cfl.map(|cfl| format!(" (now {cfl:.4})"));
-            let _ = write!(text, ", cfl auto{}", now.unwrap_or_default());
+            let _ = write!(text, " cfl auto{}", now.unwrap_or_default());
         }
-        (StepSize::Cfl(cfl), None) => {
-            let _ = write!(text, ", cfl {}", short(cfl));
+        StepSize::Cfl(cfl) => {
+            let _ = write!(text, " cfl {}", short(cfl));
         }
-        (StepSize::Fixed(dt), None) => {
-            let _ = write!(text, ", dt {dt}");
+        StepSize::Fixed(dt) => {
+            let _ = write!(text, " dt {dt}");
         }
     }
     let dt = match time.step {

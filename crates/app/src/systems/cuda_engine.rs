@@ -599,6 +599,9 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         let buffer = DeviceBuffer::from_slice(&cuda, "weights of errors", &own)?;
         let control = self.discretization.control()?;
         self.weights = Some((CudaVector::from_buffer(&cuda, buffer)?, control));
+        if self.description().is_limited() {
+            self.stepper.estimate_from_rates()?;
+        }
         Ok(())
     }
 

@@ -554,6 +554,9 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         // The lengths agree by construction.
         let _ = self.rhs.discretization.from_canonical_once(weights, &mut own);
         self.weights = Some(own);
+        if self.rhs.discretization.is_limited() {
+            self.stepper.estimate_from_rates()?;
+        }
         Ok(())
     }
 

@@ -86,13 +86,20 @@ impl Scheme {
         (self == Self::Rdpk35).then_some(2)
     }
 
+    /// Factors of the rates in the estimate of the error, `û − u = dt Σ_i (b̂_i − b_i) R_i`. In the schemes
+    /// that have them the register of a stage is `dt R_i` alone.
+    pub fn error_weights(self) -> Option<Vec<f64>> {
+        let own = self.tableau().b;
+        Some(self.embedded()?.iter().zip(own).map(|(embedded, own)| embedded - own).collect())
+    }
+
     /// Factors with which the vectors of a step add up to `û − u = dt Σ_i (b̂_i − b_i) R_i`: the factors of
     /// the state at its start, of each mean, of the input of the last stage, and of the new state.
     ///
     /// The estimate needs no stored rates: the rate of each stage follows from the states before and after
     /// it.
     pub fn error_factors(self) -> Option<Vec<f64>> {
-        let embedded = self.embedded()?;
+        let mut left = self.error_weights()?;
         let Symbols { inputs, means, result } = self.symbols();
         let start = &inputs[0];
         let mut vectors: Vec<&Combination> = means.iter().collect();
@@ -100,7 +107,6 @@ impl Scheme {
         vectors.push(&result);
         // Vector i contains rates up to that of stage i only: the system is solved from the last one to the
         // first.
-        let mut left: Vec<f64> = embedded.iter().zip(&result.k).map(|(b, own)| b - own).collect();
         let mut factors = vec![0.0; vectors.len()];
         for (i, vector) in vectors.iter().enumerate().rev() {
             factors[i] = left[i] / vector.k[i];
@@ -179,6 +185,11 @@ mod tests {
                 continue;
             };
             assert_eq!(order, scheme.order() - 1);
+            let rows = scheme.rows();
+            assert!(
+                rows.iter().all(|row| row.a == 0.0 && row.sum.is_none()),
+                "{scheme}: a register of rates"
+            );
             let c = scheme.tableau().c;
             let moment = |k: i32| weights.iter().zip(&c).map(|(b, c)| b * c.powi(k)).sum::<f64>();
             assert!((moment(0) - 1.0).abs() < 1e-15 && (moment(1) - 0.5).abs() < 1e-14, "{scheme}");

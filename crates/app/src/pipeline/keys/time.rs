@@ -60,8 +60,8 @@ pub(super) const KEYS: &[Key] = &[
         "time.cfl",
         &[Words(&["auto"]), Number(Above(0.0))],
         Value("auto"),
-        "The step size: `auto` for the largest stable step, or a CFL number. With `adaptive` a number \
-         bounds the steps from above.",
+        "The step size: `auto` for the largest stable step, or a CFL number. With `adaptive` no step is \
+         larger.",
     )
     .of(EXPLICIT),
     key(

@@ -47,7 +47,7 @@ impl March<'_> {
         let start = Instant::now();
         loop {
             let Some(wanted) = self.adaptive.as_ref().map(Adaptive::wanted) else { return Ok(false) };
-            let most = self.most(spec);
+            let most = self.present_step().min(self.entering_step());
             let Some(step) = self.controller.plan_size(wanted.min(most), self.limit)? else {
                 return Ok(false);
             };
@@ -90,6 +90,7 @@ impl March<'_> {
     pub(super) fn run_attempts(
         &mut self,
         spec: AdaptiveSpec,
+        cfl: f64,
         most: u64,
         begin: Instant,
     ) -> Result<(), RunError> {
@@ -99,7 +100,7 @@ impl March<'_> {
             while under_way.len() < DEPTH && put < most && self.goes_on(put, begin) {
                 let Some(memory) = self.memory() else { return Ok(()) };
                 let flying: u64 = under_way.iter().sum();
-                let size = memory.dt.min(self.most(spec)) * GROWTH;
+                let size = memory.dt.min(self.present_step()) * GROWTH;
                 // Casts saturate: far from any event there is no limit.
                 let near = |left: f64| (left / size).floor() as u64;
                 let far = self.controller.left().map_or(u64::MAX, near).saturating_sub(flying + DISTANCE);
@@ -113,7 +114,7 @@ impl March<'_> {
                     rejected: memory.rejected,
                     limit: self.limit,
                     tolerance: spec.tolerance,
-                    cfl: spec.cfl,
+                    cfl,
                 };
                 let from = (put == 0).then(|| (self.controller.now(), start));
                 self.solver.run_ahead(Ahead::Attempts { n: n as usize, from })?;
@@ -125,7 +126,7 @@ impl March<'_> {
             }
             let (start, before) = (self.controller.now(), self.adaptive.clone());
             let found = self.solver.finish_attempts()?;
-            let Some(sizes) = self.confirm_attempts(spec, &found) else {
+            let Some(sizes) = self.confirm_attempts(&found) else {
                 self.adaptive = before;
                 return self.undo(start);
             };
@@ -135,17 +136,12 @@ impl March<'_> {
         }
     }
 
-    /// Returns the largest allowed step from the current state.
-    fn most(&self, spec: AdaptiveSpec) -> f64 {
-        spec.cfl.map_or(f64::INFINITY, |cfl| cfl * self.limit)
-    }
-
     /// Returns the sizes of the good steps among attempts of a device, if the control makes the same steps
     /// with these errors.
-    fn confirm_attempts(&mut self, spec: AdaptiveSpec, found: &[Attempt]) -> Option<Vec<f64>> {
+    fn confirm_attempts(&mut self, found: &[Attempt]) -> Option<Vec<f64>> {
         let mut sizes = Vec::with_capacity(found.len());
         for attempt in found {
-            let most = self.most(spec);
+            let most = self.present_step();
             let adaptive = self.adaptive.as_mut()?;
             let step = self.controller.plan_size(adaptive.wanted().min(most), self.limit).ok()??;
             if step.lands || step.dt.to_bits() != attempt.dt.to_bits() {

@@ -51,9 +51,9 @@ impl March<'_> {
         self.trail.lose();
         let (begin, before) = (Instant::now(), self.tally.steps);
         let outcome = match (self.plan.time.adaptive, self.plan.time.step) {
-            (Some(spec), _) => self.run_attempts(spec, most, begin),
-            (None, StepSize::Fixed(_)) => self.run_sizes(most, begin),
+            (Some(spec), StepSize::Cfl(cfl)) => self.run_attempts(spec, cfl, most, begin),
             (None, StepSize::Cfl(cfl)) => self.run_cfl(cfl, most, begin),
+            (_, StepSize::Fixed(_)) => self.run_sizes(most, begin),
         };
         self.tally.spent += begin.elapsed();
         outcome?;

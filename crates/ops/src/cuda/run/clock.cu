@@ -75,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 struct Control {
     double wanted, second, third;  // desired step; errors of the last two accepted steps
     double limit;                  // the step bound of the present state
-    // cfl: largest multiple of that bound that is allowed for a step; 0 for none
+    // cfl: largest multiple of that bound that is allowed for a step
     double tolerance, cfl;
     u64 attempts;                  // number of attempts since the device was set up
     // rejections since the last accepted step; whether to restore the state before the last step
@@ -105,7 +105,7 @@ static __device__ double clamped(double x, double least, double most) {
 // Computes the size of the next attempt.
 static __device__ void choose(const Control* c, Clock* clock) {
     const double most = c->cfl * c->limit;
-    clock->dt = c->cfl > 0 && most < c->wanted ? most : c->wanted;
+    clock->dt = most < c->wanted ? most : c->wanted;
 }
 
 // Sets the size of the first attempt; the state has the bound `bound`.

@@ -33,7 +33,7 @@ pub struct ControlStart {
     /// The largest norm of the weighted error of an accepted step.
     pub tolerance: f64,
     /// The largest allowed multiple of the step bound.
-    pub cfl: Option<f64>,
+    pub cfl: f64,
 }
 
 /// An attempted step.
@@ -124,7 +124,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         start: &ControlStart,
     ) -> Result<(), GpuError> {
         let ControlStart { wanted, errors: [second, third], rejected, limit, tolerance, cfl } = *start;
-        let numbers = [wanted, second, third, limit, tolerance, cfl.unwrap_or(0.0)];
+        let numbers = [wanted, second, third, limit, tolerance, cfl];
         let mut words: Vec<u64> = numbers.map(f64::to_bits).to_vec();
         words.extend([control.attempts, u64::from(rejected)]);
         control.control.upload(&words)?;

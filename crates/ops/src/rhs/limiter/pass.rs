@@ -63,6 +63,12 @@ impl<T: PackScalar> Discretization<T> {
         Ok(())
     }
 
+    /// Whether there is a limiter.
+    #[must_use]
+    pub fn is_limited(&self) -> bool {
+        self.limiter.is_some()
+    }
+
     /// Result of the limiter in the last stage; `None` without a limiter.
     #[must_use]
     pub fn limited(&self) -> Option<Limited> {
