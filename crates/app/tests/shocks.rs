@@ -132,6 +132,44 @@ fn a_run_whose_steps_shrink_to_nothing_names_the_state() {
     assert!(outside.contains("the states at the boundary \"xmin\" are too fast"), "{outside}");
 }
 
+/// Two streams that part, with a flux that does not keep the pressure positive. Steps fail until they are of
+/// the size of the rounding of the time. With 24 cells they still advance it, to 0.0074 in any number of
+/// steps; with 20 cells they do not.
+const VACUUM: &str = "\
+title: Two streams part
+mesh: { generate: { shape: quad, min: [0, 0], max: [1, 0.02], cells: [24, 1] } }
+physics: { model: euler }
+space: { order: 3, shock: entropy-filter, riemann: roe }
+initial: { rho: 1, u: 'if(x < 0.5, -2, 2)', v: 0, p: 0.4 }
+boundaries:
+  xmin: { type: dirichlet, rho: 1, u: -2, v: 0, p: 0.4 }
+  xmax: { type: dirichlet, rho: 1, u: 2, v: 0, p: 0.4 }
+  ymin: { type: symmetry }
+  ymax: { type: symmetry }
+time: { end: 0.15 }
+output: { fields: none, checkpoint: none }
+";
+
+#[test]
+fn a_run_that_does_not_get_on_ends_and_names_the_flux_to_try() {
+    let case = Case::new(VACUUM);
+    let pace = ["the last 500 steps advanced time by", "; larger ones end in a bad state"];
+    let shrunk = ["the step has shrunk to", ": larger ones end in a bad state"];
+    for (cells, words) in [("[24, 1]", pace), ("[20, 1]", shrunk)] {
+        let set = format!("mesh.generate.cells={cells}");
+        let outcome = case.dgsuite(&["run", "case.yaml", "--set", &set]);
+        assert_eq!(outcome.code, 1, "{}", outcome.stdout);
+        for part in words.iter().chain(&["error[step-size]: at time", "hint: try `space.riemann: hllc`"]) {
+            assert!(outcome.stderr.contains(part), "{part}: {}", outcome.stderr);
+        }
+        let steps = number(&case.summary("out/case"), "/time/steps");
+        assert!(steps <= 1000.0, "{steps}");
+    }
+    // What the hint says helps.
+    let summary = case.run(&["--set", "space.riemann=hllc"]);
+    assert_eq!(number(&summary, "/time/retries"), 0.0);
+}
+
 #[test]
 fn sensor_and_filter_are_fields_of_elements() {
     let case = Case::new(TUBE);

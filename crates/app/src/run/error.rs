@@ -57,6 +57,37 @@ pub enum RunError {
         /// The name of the boundary.
         boundary: String,
     },
+    /// The steps are so small that the run does not get on.
+    #[error(
+        "at time {time:.6e}, step {step}: the last {steps} steps advanced time by {advance:.1e}, {}{why}",
+        pace(*steps, *advance, *left)
+    )]
+    Stalled {
+        /// Time.
+        time: f64,
+        /// Number of steps done.
+        step: u64,
+        /// Number of the steps that show the pace.
+        steps: u64,
+        /// The time by which they advanced.
+        advance: f64,
+        /// The time to the end; without an end, the time since the start of the run.
+        left: f64,
+        /// Whether the estimate of errors asks for small steps.
+        by_error: bool,
+        /// The reason, in words, if it is known.
+        why: String,
+    },
+    /// Steps fail until they are so small that they do not advance time.
+    #[error("at time {time:.6e}, step {step}: the step has shrunk to {dt:.1e}: {LARGER_FAIL}")]
+    StepsFail {
+        /// Time.
+        time: f64,
+        /// Number of steps done.
+        step: u64,
+        /// The size of the step.
+        dt: f64,
+    },
     /// A steady run did not reach its tolerance.
     #[error(
         "no steady state: the residual is {ratio:.3e} of its largest value after {steps} steps, above {tolerance:e}{}",
@@ -72,6 +103,14 @@ pub enum RunError {
         /// How long the residual has not decreased, if this ended the run.
         stagnant: Option<Stagnant>,
     },
+}
+
+/// Why steps are small, if it is not for their waves.
+pub const LARGER_FAIL: &str = "larger ones end in a bad state";
+
+/// Says how many steps a time of `left` takes if `steps` steps advance time by `advance`.
+fn pace(steps: u64, advance: f64, left: f64) -> String {
+    format!("at which pace a time of {left:.3e} takes {:.1e} steps", left / advance * steps as f64)
 }
 
 /// Data about a residual that no longer decreases.
@@ -106,7 +145,10 @@ impl From<&RunError> for Code {
             RunError::System(error) => error.into(),
             RunError::Writer(error) => error.into(),
             RunError::Time(error) => error.into(),
-            RunError::TooFast { .. } | RunError::TooFastAtBoundary { .. } => Self::StepSize,
+            RunError::TooFast { .. }
+            | RunError::TooFastAtBoundary { .. }
+            | RunError::Stalled { .. }
+            | RunError::StepsFail { .. } => Self::StepSize,
             RunError::NotSteady { .. } => Self::NotSteady,
         }
     }

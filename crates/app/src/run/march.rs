@@ -3,6 +3,7 @@
 mod adaptive;
 mod ahead;
 mod entering;
+mod pace;
 mod retry;
 
 use std::sync::atomic::Ordering;
@@ -72,6 +73,8 @@ pub struct March<'a> {
     dt: f64,
     /// The share of its size that a step has after failures; grows back to 1.
     shrink: f64,
+    /// Where the steps began that tell how fast the run gets on.
+    paced: TimePoint,
     /// Number of steps that must be checked one by one.
     careful: u64,
     /// The step of the states at boundaries at CFL number one, if they do not depend on time.
@@ -106,7 +109,7 @@ impl<'a> March<'a> {
         if let Some(now) = restart {
             controller.resume(now);
         }
-        let now = Instant::now();
+        let (now, paced) = (Instant::now(), controller.now());
         Ok(Self {
             plan,
             solver,
@@ -122,6 +125,7 @@ impl<'a> March<'a> {
             residual: None,
             dt: 0.0,
             shrink: retry::shrink(plan),
+            paced,
             careful: 0,
             entering: None,
             trail: Trail::default(),
@@ -173,6 +177,7 @@ impl<'a> March<'a> {
             if self.stops()? {
                 break;
             }
+            self.gets_on()?;
         }
         Ok(())
     }

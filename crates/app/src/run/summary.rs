@@ -43,7 +43,9 @@ impl Status {
             RunError::System(SystemError::NotFinite { .. })
             | RunError::Time(_)
             | RunError::TooFast { .. }
-            | RunError::TooFastAtBoundary { .. } => Self::Diverged,
+            | RunError::TooFastAtBoundary { .. }
+            | RunError::Stalled { .. }
+            | RunError::StepsFail { .. } => Self::Diverged,
             _ => Self::Failed,
         }
     }

@@ -9,7 +9,9 @@ use crate::run::RunError;
 use crate::run::log::Log;
 use crate::run::outputs::Outputs;
 use crate::systems::SystemError;
-use crate::systems::hyperbolic::{BoundaryKind, Coldest, Hyperbolic, Origin, StepMeasure, Trail};
+use crate::systems::hyperbolic::{
+    BoundaryKind, Coldest, Hyperbolic, Origin, Riemann, Setup, StepMeasure, Trail,
+};
 
 const NO_CHECKPOINT: &str =
     "hint: `output.checkpoint: { every: T }` writes checkpoints from which a run can be restarted";
@@ -52,7 +54,7 @@ pub(super) fn explain(
     }
     let of_formula = bad_formula(plan, solver, trail, now);
     of_formula.iter().for_each(|text| log.warn(text));
-    if let RunError::Time(TimeError::Rejected { .. }) = error {
+    if let RunError::Time(TimeError::Rejected { .. }) | RunError::Stalled { by_error: true, .. } = error {
         log.warn("hint: allow a larger time.adaptive.tolerance; rounding alone is about 1e-15 of the solution, in single precision 1e-7");
         return;
     }
@@ -85,8 +87,16 @@ pub(super) fn explain(
         log.warn(&format!("hint: {}", unsolved::hint(system, cause)));
         return;
     }
-    if let RunError::TooFast { .. } | RunError::TooFastAtBoundary { .. } = error {
-        log.warn("hint: look for a source term, a boundary value or a step that drives the gas there");
+    let flux = flux_to_try(solver.setup());
+    if let RunError::TooFast { .. }
+    | RunError::TooFastAtBoundary { .. }
+    | RunError::Stalled { .. }
+    | RunError::StepsFail { .. } = error
+    {
+        let flux = flux.map_or_else(String::new, |flux| format!("try {flux}; otherwise "));
+        log.warn(&format!(
+            "hint: {flux}look for a source term, a boundary value or a step that drives the gas there"
+        ));
         return;
     }
     let time = &plan.time;
@@ -119,7 +129,10 @@ pub(super) fn explain(
         true => "`space.shock: entropy-filter` if the flow has shocks, or strong gradients; otherwise ",
         false => "",
     };
-    log.warn(&format!("hint: try {shocks}a smaller {size}, a lower space.order, or a finer mesh"));
+    // Without a limiter density and pressure have no bounds that a flux could keep.
+    let flux = flux.filter(|_| setup.limiting.is_some() && !too_large);
+    let flux = flux.map_or_else(String::new, |flux| format!("{flux}; otherwise "));
+    log.warn(&format!("hint: try {shocks}{flux}a smaller {size}, a lower space.order, or a finer mesh"));
     let outflow = |kind: &BoundaryKind| setup.law.gas().is_some() && matches!(kind, BoundaryKind::Outflow);
     let open: Vec<String> = setup
         .boundaries
@@ -134,6 +147,17 @@ pub(super) fn explain(
             open.join(", ")
         ));
     }
+}
+
+/// Returns the flux to try at near vacuum in place of one that does not keep density and pressure positive.
+///
+/// # Source
+/// Einfeldt, Munz, Roe and Sjögreen (1991): no linearised Riemann solver keeps them positive. Batten, Clarke,
+/// Lambert and Causon (1997): HLLC does.
+fn flux_to_try(setup: &Setup) -> Option<&'static str> {
+    setup.law.gas()?;
+    matches!(setup.riemann, Riemann::Roe | Riemann::RoeLowMach)
+        .then_some("`space.riemann: hllc`, as Roe's flux does not keep density and pressure positive")
 }
 
 /// Number of times within a step at which formulas are checked: the stages of any scheme are close to one of

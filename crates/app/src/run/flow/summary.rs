@@ -196,6 +196,9 @@ pub(super) fn failure(error: &RunError) -> Value {
         RunError::TooFast { time, step, element, at, .. } => {
             json!({ "time": time, "step": step, "element": element, "coordinates": at })
         }
+        RunError::Stalled { time, step, .. } | RunError::StepsFail { time, step, .. } => {
+            json!({ "time": time, "step": step })
+        }
         RunError::System(SystemError::Solve { cause, .. }) => json!({ "residuals": cause.history() }),
         _ => json!({}),
     };

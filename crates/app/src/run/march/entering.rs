@@ -6,7 +6,7 @@
 use dgsuite_timeint::{StepSize, TimeError};
 
 use super::March;
-use crate::run::error::RunError;
+use crate::run::error::{LARGER_FAIL, RunError};
 use crate::systems::hyperbolic::{FASTER, Fastest};
 
 impl March<'_> {
@@ -26,8 +26,24 @@ impl March<'_> {
         if FASTER * limit < self.limit { cfl * limit } else { f64::INFINITY }
     }
 
-    /// Adds the state with the fastest waves to the error of a step that does not advance time.
+    /// Adds the state with the fastest waves to the error of steps that do not advance time.
     pub(super) fn with_fastest(&self, error: RunError) -> RunError {
+        if let RunError::Stalled { time, step, steps, advance, left, by_error: false, .. } = error {
+            let why = match self.solver.fastest() {
+                _ if self.is_failing() => format!("; {LARGER_FAIL}"),
+                Some(Fastest { element, at: [x, y, z], speeds: [flow, sound], state }) => format!(
+                    "; the waves are fastest in element {element} near ({x:.6}, {y:.6}, {z:.6}): {}; the flow has the \
+                     speed {flow:.4e}, sound {sound:.4e}",
+                    in_words(&state)
+                ),
+                None => String::new(),
+            };
+            return RunError::Stalled { time, step, steps, advance, left, by_error: false, why };
+        }
+        if let (true, &RunError::Time(TimeError::StepTooSmall { step, t, dt })) = (self.is_failing(), &error)
+        {
+            return RunError::StepsFail { time: t, step, dt };
+        }
         if let StepSize::Fixed(_) = self.plan.time.step {
             return error;
         }
@@ -42,7 +58,12 @@ impl March<'_> {
             return RunError::TooFastAtBoundary { time, step, dt, boundary };
         }
         let Some(Fastest { element, at, speeds, state }) = self.solver.fastest() else { return error };
-        let state: Vec<String> = state.iter().map(|(name, value)| format!("{name} = {value:.4e}")).collect();
-        RunError::TooFast { time, step, dt, element, at, state: state.join(", "), speeds }
+        RunError::TooFast { time, step, dt, element, at, state: in_words(&state), speeds }
     }
+}
+
+/// A state as a list of names and values.
+fn in_words(state: &[(&'static str, f64)]) -> String {
+    let words: Vec<String> = state.iter().map(|(name, value)| format!("{name} = {value:.4e}")).collect();
+    words.join(", ")
 }
