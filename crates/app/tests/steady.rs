@@ -59,3 +59,38 @@ fn damping_does_not_change_the_steady_state() {
         assert!((short[k] - long[k]).abs() < 1e-8 * (1.0 + long[k].abs()), "{short:?} {long:?}");
     }
 }
+
+/// A shock runs into gas at rest, with local steps of four times the stable size.
+const TUBE: &str = "\
+title: A shock by local steps
+mesh: { generate: { shape: quad, max: [1, 0.1], cells: [30, 1] }, periodic: [[ymin, ymax]] }
+physics: { model: euler }
+space: { order: 2, riemann: hllc, shock: entropy-filter }
+initial: { rho: 1, u: 'if(x < 0.3, 3, 0)', v: 0, p: 'if(x < 0.3, 10, 0.1)' }
+boundaries: { xmin: { type: dirichlet, rho: 1, u: 3, v: 0, p: 10 }, xmax: { type: outflow } }
+time: { cfl: 4, steady: { max_steps: 30, local_steps: true } }
+output: { fields: none }
+";
+
+/// Local steps that failed ended the run at step 1.
+#[test]
+fn local_steps_that_fail_are_repeated_with_half_their_size() {
+    let ended = |case: &Case, args: &[&str]| {
+        let outcome = case.dgsuite(&[&["run", "case.yaml"], args].concat());
+        assert_eq!(outcome.code, 1, "{}", outcome.stdout);
+        outcome.stderr
+    };
+    let whole = Case::new(TUBE);
+    let said = ended(&whole, &[]);
+    assert!(said.contains("no steady state") && said.contains("after 30 steps"), "{said}");
+    assert!(said.contains("step 0 ended in a bad state: repeated with 0.500 of its default size"), "{said}");
+    assert!(number(&whole.summary("out/case"), "/time/retries") >= 4.0);
+    assert!(ended(&whole, &["--set", "time.retries=0"]).contains("no longer finite"));
+    // The share of the step is in the checkpoint: the third step is still smaller than the others.
+    let newest = |case: &Case| std::fs::read(case.path("out/case/checkpoints/step-00000030.dgs")).unwrap();
+    ended(&whole, &[]);
+    let stopped = Case::new(TUBE);
+    ended(&stopped, &["--set", "time.steady.max_steps=3"]);
+    ended(&stopped, &["--restart", "latest"]);
+    assert!(newest(&stopped) == newest(&whole), "the states differ");
+}

@@ -150,7 +150,6 @@ impl<'a> March<'a> {
         self.limit = self.solver.stable_dt()?;
         self.plan.fits_a_step(self.now().t, self.limit)?;
         self.begin_adaptive()?;
-        outputs.control = self.memory();
         self.write(outputs, Moment::Start)?;
         self.log.start_bar();
         self.started = Instant::now();
@@ -170,8 +169,6 @@ impl<'a> March<'a> {
 
     fn run_unsteady(&mut self, outputs: &mut Outputs<'_>) -> Result<(), RunError> {
         while self.run_ahead(outputs.steps_left(self.now(), false))? || self.step()? {
-            outputs.control = self.memory();
-            outputs.shrink = self.shrink;
             self.write(outputs, Moment::Step)?;
             self.draw(None)?;
             if self.stops()? {
@@ -184,6 +181,7 @@ impl<'a> March<'a> {
 
     /// Writes results that are due, and warns of values that are not finite.
     fn write(&mut self, outputs: &mut Outputs<'_>, moment: Moment) -> Result<(), RunError> {
+        (outputs.control, outputs.shrink) = (self.memory(), self.shrink);
         outputs.write(self.solver, self.now(), moment)?;
         outputs.triggers().news().iter().for_each(|news| self.log.note(news));
         outputs.not_finite().take().iter().for_each(|warning| self.log.warn(warning));
@@ -332,11 +330,21 @@ impl<'a> March<'a> {
 
     fn step_locally(&mut self) -> Result<(), RunError> {
         let start = Instant::now();
-        let cfl = self.local_cfl();
-        self.solver.note(&mut self.trail, Taken::Local { cfl });
-        self.solver.step_local(cfl)?;
+        let mut retries = 0;
+        loop {
+            let cfl = self.shrink * self.local_cfl();
+            self.solver.note(&mut self.trail, Taken::Local { cfl });
+            self.solver.step_local(cfl)?;
+            match self.solver.stable_dt() {
+                Ok(limit) => {
+                    self.limit = limit;
+                    break;
+                }
+                Err(error) => self.retry_locally(error, &mut retries)?,
+            }
+        }
+        self.recover();
         self.local += 1;
-        self.limit = self.solver.stable_dt()?;
         self.tally.steps += 1;
         self.tally.spent += start.elapsed();
         self.careful = self.careful.saturating_sub(1);

@@ -143,7 +143,7 @@ impl March<'_> {
     /// Takes at most `most` local steps in batches; `false` if it took none.
     pub(super) fn run_locally_ahead(&mut self, most: u64) -> Result<bool, RunError> {
         let n = most.min(BATCH);
-        if self.careful > 0 || n < FEWEST || !self.solver.runs_ahead() {
+        if self.careful > 0 || self.shrink < 1.0 || n < FEWEST || !self.solver.runs_ahead() {
             return Ok(false);
         }
         self.trail.lose();

@@ -36,12 +36,7 @@ impl March<'_> {
         landing: f64,
         retries: &mut u64,
     ) -> Result<(), RunError> {
-        let bad_state = matches!(error, SystemError::NotFinite { .. });
-        if !bad_state || *retries >= self.plan.time.retries || !self.solver.go_back(&mut self.trail)? {
-            return Err(error.into());
-        }
-        *retries += 1;
-        self.tally.retries += 1;
+        self.take_back(error, retries)?;
         self.controller.resume(before);
         let tried = self.shrink * landing;
         self.shrink = SMALLER * tried;
@@ -51,14 +46,38 @@ impl March<'_> {
                 self.shrink = self.shrink.max(safe);
             }
         }
+        self.announce(&format!("step {} from t = {:.6e}", before.step, before.t));
+        Ok(())
+    }
+
+    /// As [`retry`](Self::retry), for local steps: all of them are half as large.
+    pub(super) fn retry_locally(&mut self, error: SystemError, retries: &mut u64) -> Result<(), RunError> {
+        self.take_back(error, retries)?;
+        self.shrink *= SMALLER;
+        self.announce(&format!("step {}", self.now().step));
+        Ok(())
+    }
+
+    /// Returns to the state before a step that ended with `error`, if it may be repeated.
+    fn take_back(&mut self, error: SystemError, retries: &mut u64) -> Result<(), RunError> {
+        let bad_state = matches!(error, SystemError::NotFinite { .. });
+        if !bad_state || *retries >= self.plan.time.retries || !self.solver.go_back(&mut self.trail)? {
+            return Err(error.into());
+        }
+        *retries += 1;
+        self.tally.retries += 1;
+        Ok(())
+    }
+
+    /// Notes that a step is repeated.
+    fn announce(&mut self, step: &str) {
         if self.tally.retries <= MESSAGES {
             let last = if self.tally.retries == MESSAGES { "; later retries are only counted" } else { "" };
             self.log.note(&format!(
-                "step {} from t = {:.6e} ended in a bad state: repeated with {:.3} of its default size{last}",
-                before.step, before.t, self.shrink
+                "{step} ended in a bad state: repeated with {:.3} of its default size{last}",
+                self.shrink
             ));
         }
-        Ok(())
     }
 
     /// Lets the steps grow after a step that did not fail.
