@@ -10,6 +10,7 @@
 //! | `tally` | | time integrals of the boundary fluxes, integrals at the start, integrals of the sizes there |
 //! | `tally-rest` (optional) | | what the time integrals of the boundary fluxes lack, rounded, and so on |
 //! | `averages` (optional) | | means over time so far: times, then integrals and last values in the order of the elements of each shape |
+//! | `averaged` (optional) | what the means are of: order of the points, fields with their formulas, products | |
 //! | `history` (optional) | lengths of the past fields of a multistep scheme, number of its past steps | sizes of these steps, coefficients of the fields |
 //! | `control` (optional) | | the next step of the error control, the last two errors, attempts rejected since |
 //! | `retry` (optional) | | the share of the step size after failed steps |
@@ -44,13 +45,14 @@ use crate::writer::WriterError;
 const LATEST: &str = "latest";
 
 /// The sections that this program reads, each with the newest version that it can read.
-const KNOWN: [(&str, u16); 10] = [
+const KNOWN: [(&str, u16); 11] = [
     ("run", 1),
     ("law", 1),
     ("state", 1),
     ("tally", 1),
     (TALLY_REST, 1),
     ("averages", 2),
+    ("averaged", 1),
     ("history", 1),
     ("control", 1),
     ("retry", 1),

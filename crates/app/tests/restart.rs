@@ -596,3 +596,56 @@ fn one_file_has_all_times() {
     );
     agree(&read("out/case"), &expected[..3]);
 }
+
+/// A uniform gas under a uniform force: its velocity is the time.
+const FORCED: &str = "\
+title: A gas that falls
+mesh: { generate: { shape: quad, cells: [2, 2] }, periodic: [[xmin, xmax], [ymin, ymax]] }
+physics: { model: euler, body_force: [1, 0] }
+space: { order: 2 }
+initial: { rho: 1, u: 0, v: 0, p: 1 }
+time: { end: 1 }
+output: { fields: none, averages: { every_steps: 1, names: [Velocity], deviations: true } }
+";
+
+/// The time that the means of a checkpoint span, and the mean velocity at its first point.
+fn mean_of(case: &Case, results: &str, law: &str) -> (f64, f64) {
+    let digest = case.summary(results)["mesh"]["digest"].as_str().map(|text| u64::from_str_radix(text, 16));
+    let latest = case.path(results).join("checkpoints/latest");
+    let file = dgsuite::checkpoint::find(&latest).unwrap();
+    let saved = dgsuite::checkpoint::read(&file, law, digest.unwrap().unwrap()).unwrap();
+    (saved.averages[0], saved.averages[2] / saved.averages[0])
+}
+
+/// Means were dropped in silence where their number had changed (0.75 for 0.5), and samples from before
+/// `from` were kept (0.5 for 0.85).
+#[test]
+fn means_continue_with_another_order_or_fewer_fields_and_otherwise_say_that_they_begin_anew() {
+    let case = Case::new(FORCED);
+    case.run(&["--set", "time.end=0.5"]);
+    let (length, mean) = mean_of(&case, "out/case", "euler");
+    assert!((length - 0.5).abs() < 1e-12 && (mean - 0.25).abs() < 1e-10, "{length}, {mean}");
+    let none = "";
+    for (set, expected, warning) in [
+        ("time.end=1", [1.0, 0.5], none),
+        ("space.order=3", [1.0, 0.5], none),
+        ("space.order=1", [1.0, 0.5], none),
+        ("output.averages.deviations=false", [1.0, 0.5], none),
+        ("output.averages.names=[Velocity, Pressure]", [0.5, 0.75], "has none of Pressure, Pressure_std"),
+        ("output.averages.names=[Pressure]", [0.5, 1.0], "has none of Pressure"),
+        ("output.averages.from=0.7", [0.3, 0.85], "begin later"),
+        ("output.averages.from=0.25", [0.5, 0.75], "before output.averages.from, 0.25"),
+    ] {
+        let latest = case.path("out/case/checkpoints/latest").display().to_string();
+        let args = ["run", "case.yaml", "--restart", &latest, "--output", "more", "--set", set];
+        let outcome = case.dgsuite(&args);
+        assert_eq!(outcome.code, 0, "{set}: {}", outcome.stderr);
+        let said = outcome.stderr.contains("warning: means (output.averages) begin");
+        assert!(said != warning.is_empty() && outcome.stderr.contains(warning), "{set}: {}", outcome.stderr);
+        let (length, mean) = mean_of(&case, "more", "euler");
+        // `from` is not landed on: the first sample is taken up to a step later.
+        let tolerance = if set.ends_with("0.7") { 0.05 } else { 1e-9 };
+        let near = |a: f64, b: f64| (a - b).abs() < tolerance;
+        assert!(near(length, expected[0]) && near(mean, expected[1]), "{set}: {mean} over {length}");
+    }
+}

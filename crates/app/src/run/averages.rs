@@ -4,12 +4,18 @@
 //! With `⟨f⟩ = (1/T) ∫ f dt`, the standard deviation of a field is `√(⟨f²⟩ − ⟨f⟩²)` and the Reynolds stress
 //! of two components of the velocity is `⟨u v⟩ − ⟨u⟩⟨v⟩`, without the density.
 
+mod content;
+
 use std::path::Path;
 
+use dgsuite_basis::Shape;
 use dgsuite_timeint::TimePoint;
+
+use self::content::Content;
 
 use super::fields;
 use super::schedule::Schedule;
+use crate::checkpoint::{Checkpoint, Section};
 use crate::plan::AveragesPlan;
 use crate::plan::triggers::Begin;
 use crate::plan::vocabulary::VELOCITY;
@@ -23,6 +29,7 @@ const SYMMETRIC: [(usize, usize); 6] = [(0, 0), (1, 1), (2, 2), (0, 1), (1, 2), 
 pub struct Averages<'a> {
     plan: &'a AveragesPlan,
     schedule: Schedule,
+    content: Content,
     lattice_order: usize,
     /// The integrals: all fields of all cells, one after the other, then the products in the same order.
     sum: Vec<f64>,
@@ -30,47 +37,114 @@ pub struct Averages<'a> {
     length: f64,
     /// The last sample and its time.
     last: Option<(f64, Vec<f64>)>,
+    /// The content of integrals and sample, if these are those of a run with other means.
+    other: Option<Content>,
+    /// A sentence for the log.
+    news: Option<String>,
 }
 
 impl<'a> Averages<'a> {
-    /// Starts from zero, or from the integrals in a checkpoint.
-    pub fn new(plan: &'a AveragesPlan, lattice_order: usize, now: TimePoint, saved: &[f64]) -> Self {
-        let mut new = Self {
-            plan,
-            schedule: Schedule::new(plan.every, now),
-            lattice_order,
-            sum: Vec::new(),
-            length: 0.0,
-            last: None,
+    /// Starts from zero, or from the integrals in a checkpoint: they continue if they have all that is wanted
+    /// now, and no more time. `begun` says whether means have begun at `now`.
+    pub fn new(
+        plan: &'a AveragesPlan,
+        lattice_order: usize,
+        now: TimePoint,
+        saved: Option<&Checkpoint>,
+        begun: bool,
+    ) -> Self {
+        let content = Content::of(plan, lattice_order);
+        let schedule = Schedule::new(plan.every, now);
+        let (sum, length, last, other, news) = (Vec::new(), 0.0, None, None, None);
+        let mut new = Self { plan, schedule, content, lattice_order, sum, length, last, other, news };
+        let Some((saved, [length, time, values @ ..])) = saved.map(|saved| (saved, &saved.averages[..]))
+        else {
+            return new;
         };
-        if let [length, time, values @ ..] = saved {
+        // Checkpoints of older versions do not say what their means are of.
+        let other = saved.section(content::SECTION).and_then(Section::description::<Content>);
+        let other = other.unwrap_or_else(|| new.content.clone());
+        new.news = new.why_anew((*length, *time), &other, begun, now.t);
+        if begun && new.news.is_none() {
             let (sum, last) = values.split_at(values.len() / 2);
-            new.length = *length;
-            new.sum = sum.to_vec();
-            new.last = Some((*time, last.to_vec()));
+            (new.length, new.sum, new.last) = (*length, sum.to_vec(), Some((*time, last.to_vec())));
+            new.other = (other != new.content).then_some(other);
         }
         new
+    }
+
+    /// Says why means do not continue those of a checkpoint, which span a time of `length` up to `time`, if
+    /// that is so.
+    fn why_anew(&self, (length, time): (f64, f64), other: &Content, begun: bool, now: f64) -> Option<String> {
+        let start = time - length;
+        let more = self.content.more_than(other);
+        let reason = match self.plan.from {
+            _ if !begun => format!("those in the checkpoint, from t = {start:.6} on, are left out"),
+            // The start is a difference of sums.
+            Begin::At(from) if start < from && (from - start) > 1e-9 * time.abs().max(length) => {
+                format!(
+                    "those in the checkpoint began at t = {start:.6}, before output.averages.from, {from}"
+                )
+            }
+            _ if !more.is_empty() => format!("the checkpoint has none of {}", more.join(", ")),
+            _ => return None,
+        };
+        let when = if begun { format!("anew at t = {now}") } else { "later".to_owned() };
+        Some(format!("warning: means (output.averages) begin {when}: {reason}"))
+    }
+
+    /// Returns what is to be said about the means of the checkpoint, once.
+    pub fn news(&mut self) -> Option<String> {
+        self.news.take()
     }
 
     /// Takes a sample if one is due now or if there is none yet, once means have begun.
     pub fn record(&mut self, solver: &Hyperbolic, now: TimePoint) {
         let due = self.schedule.due(now);
+        if !(due || self.last.is_none() || self.other.is_some()) {
+            return;
+        }
+        let fields = self.sample(solver, now.t);
+        let values = moments(self.plan, &fields);
+        self.convert(&fields, values.len(), now.t);
         if !(due || self.last.is_none()) {
             return;
         }
-        let values = moments(self.plan, &self.sample(solver, now.t));
         match &self.last {
-            // Integrals of other fields in the checkpoint cannot be used.
-            Some((before, earlier)) if earlier.len() == values.len() => {
+            Some((before, earlier)) => {
                 self.length += now.t - before;
                 add(&mut self.sum, now.t - before, earlier, &values);
             }
-            _ => {
+            None => {
                 self.sum = vec![0.0; values.len()];
                 self.length = 0.0;
             }
         }
         self.last = Some((now.t, values));
+    }
+
+    /// Converts the numbers of a checkpoint of other means to `n` numbers of these, on the cells of `fields`.
+    fn convert(&mut self, fields: &UnstructuredFields, n: usize, now: f64) {
+        let Some((time, last)) = self.last.take() else { return };
+        let sum = std::mem::take(&mut self.sum);
+        let converted = match self.other.take() {
+            Some(other) => {
+                let cells: Vec<(Shape, usize)> =
+                    fields.pieces.iter().map(|piece| (piece.shape, piece.n_cells())).collect();
+                let [sum, last] = [&sum, &last].map(|numbers| self.content.convert(&other, &cells, numbers));
+                sum.zip(last)
+            }
+            None => Some((sum, last)),
+        };
+        match converted.filter(|(sum, last)| (sum.len(), last.len()) == (n, n)) {
+            Some((sum, last)) => (self.sum, self.last) = (sum, Some((time, last))),
+            None => {
+                self.news = Some(format!(
+                    "warning: means (output.averages) begin anew at t = {now}: those in the checkpoint are of other fields \
+                     or another order"
+                ));
+            }
+        }
     }
 
     /// From when on samples are taken.
@@ -81,6 +155,12 @@ impl<'a> Averages<'a> {
     /// Returns the number of steps that can be done before a sample may be due by its number of steps.
     pub fn steps_left(&self, now: TimePoint, local: bool) -> u64 {
         self.schedule.steps_left(now, local)
+    }
+
+    /// Returns what the data of [`save`](Self::save) are of, as a section of a checkpoint.
+    pub fn section(&self) -> Section<'static> {
+        let content = self.other.as_ref().unwrap_or(&self.content);
+        Section::optional(content::SECTION, 1).about(content)
     }
 
     /// Returns the data for a checkpoint.
@@ -105,7 +185,7 @@ impl<'a> Averages<'a> {
         let length = self.length + (t - before);
         let mut means = self.sample(solver, t);
         let values = moments(self.plan, &means);
-        if length <= 0.0 || values.len() != earlier.len() {
+        if length <= 0.0 || self.other.is_some() || values.len() != earlier.len() {
             return Ok(());
         }
         let mut sum = self.sum.clone();

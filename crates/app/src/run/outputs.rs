@@ -128,6 +128,13 @@ impl<'a> Outputs<'a> {
             None => None,
         };
         let lattice_order = fields::lattice_order(plan.setup.order, plan.setup.mesh.max_order());
+        let saved = plan.restart.as_ref().map(|(_, saved)| saved);
+        let triggers =
+            Triggers::new(&plan.conditions, saved.and_then(|saved| saved.section(triggers::SECTION)));
+        let averages = plan.averages.as_ref().map(|averages| {
+            let begun = triggers.begun(averages.from, now);
+            Averages::new(averages, lattice_order, now, saved, begun)
+        });
         Ok(Self {
             monitors: monitors::open(plan, &directory, now)?,
             surfaces: match &plan.surfaces {
@@ -137,17 +144,11 @@ impl<'a> Outputs<'a> {
                 }
                 None => None,
             },
-            triggers: Triggers::new(
-                &plan.conditions,
-                plan.restart.as_ref().and_then(|(_, saved)| saved.section(triggers::SECTION)),
-            ),
+            triggers,
             newest_surfaces: None,
             control: None,
             shrink: 1.0,
-            averages: plan.averages.as_ref().map(|averages| {
-                let saved = plan.restart.as_ref().map_or(&[][..], |(_, saved)| &saved.averages);
-                Averages::new(averages, lattice_order, now, saved)
-            }),
+            averages,
             checkpoints: plan.checkpoint.map(|c| Schedule::new(c.every, now)),
             written: match plan.outline.former {
                 Former::Continue if comm.rank() == ROOT => {
@@ -356,7 +357,8 @@ impl<'a> Outputs<'a> {
     fn write_checkpoint(&mut self, solver: &Hyperbolic, now: TimePoint) -> Result<(), RunError> {
         let averages = self.averages.as_ref().map_or_else(Vec::new, Averages::save);
         let sections = self.control.iter().map(sections::of_control).chain(sections::of_share(self.shrink));
-        let sections = sections.chain(self.triggers.section()).collect();
+        let averaged = self.averages.iter().filter(|_| !averages.is_empty()).map(Averages::section);
+        let sections = sections.chain(self.triggers.section()).chain(averaged).collect();
         let state = solver.save_own();
         let saved = Checkpoint { now, state, averages, sections };
         let mesh = self.plan.outline.mesh_digest;
@@ -395,6 +397,11 @@ impl<'a> Outputs<'a> {
     /// Returns the list of values of monitors and fields that were not finite.
     pub fn not_finite(&self) -> &NotFinite {
         &self.not_finite
+    }
+
+    /// Returns what is to be said about the means of a checkpoint, once.
+    pub fn news_of_averages(&mut self) -> Option<String> {
+        self.averages.as_mut().and_then(Averages::news)
     }
 
     /// Returns the triggers.
