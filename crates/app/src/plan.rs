@@ -278,6 +278,10 @@ impl Plan {
             both(both(initial, both(boundaries, monitors)), both(outputs, both(directory, device)))?;
         let ((initial, reactions), ((boundaries, odd), (mut monitors, known_values, checks))) = state;
         let (mut fields, mut surfaces, mut averages) = outputs;
+        if let (Some(spec), Some(averages)) = (&pipeline.output.averages, &mut averages) {
+            // A sample costs as much as an explicit step, and a GPU waits for it.
+            averages.every = spec.sampled(device == Device::Cpu && pipeline.incompressible.is_some());
+        }
         // Conditions use the names of monitors.
         let mut reader = triggers::Reader::new(&monitors, &variables, &pipeline.constants);
         triggers::of_monitors(&pipeline.monitors, &mut monitors, &mut reader)?;
@@ -407,7 +411,7 @@ fn outputs(
     let averages = pipeline.output.averages.as_ref().map(|spec| {
         Ok(AveragesPlan {
             from: Begin::START,
-            every: spec.every,
+            every: spec.sampled(false),
             fields: fields::averaged(spec, points_only(spec.names.as_deref())?, variables)?,
             deviations: spec.deviations,
             reynolds_stresses: spec.reynolds_stresses.is_some(),

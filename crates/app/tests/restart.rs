@@ -649,3 +649,13 @@ fn means_continue_with_another_order_or_fewer_fields_and_otherwise_say_that_they
         assert!(near(length, expected[0]) && near(mean, expected[1]), "{set}: {mean} over {length}");
     }
 }
+
+/// By default each tenth step was sampled, and so nothing but the start of a run of 4 steps.
+#[test]
+fn each_step_of_incompressible_flow_is_sampled_by_default() {
+    let more = "output: { fields: none, averages: { names: [Velocity] } }\n";
+    let case = Case::new(&format!("{}{more}", CHANNEL.replace("steps: 1", "steps: 4")));
+    let end = number(&case.run(&["--device", "cpu"]), "/time/end");
+    let (length, _) = mean_of(&case, "out/case", "incompressible");
+    assert!(end > 0.0 && (length - end).abs() < 1e-12, "{length} of {end}");
+}

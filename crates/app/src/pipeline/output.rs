@@ -27,11 +27,16 @@ impl Every {
     /// # Errors
     /// Both at once, or values that are not positive.
     pub fn read(section: &Section<'_>, default: Self) -> Result<Self, InputError> {
+        Ok(Self::given(section)?.unwrap_or(default))
+    }
+
+    /// As [`read`](Self::read); `None` if the section has neither.
+    fn given(section: &Section<'_>) -> Result<Option<Self>, InputError> {
         section.exclusive("every", "every_steps")?;
         if let Some(time) = section.positive("every")? {
-            return Ok(Self::Time(time.value));
+            return Ok(Some(Self::Time(time.value)));
         }
-        Ok(section.count("every_steps", 1)?.map_or(default, |n| Self::Steps(n.value)))
+        Ok(section.count("every_steps", 1)?.map(|n| Self::Steps(n.value)))
     }
 }
 
@@ -135,8 +140,8 @@ pub struct SurfacesSpec {
 pub struct AveragesSpec {
     /// From when on.
     pub from: Beginning,
-    /// How often samples are taken.
-    pub every: Every,
+    /// How often samples are taken; `None` for as often as is cheap.
+    pub every: Option<Every>,
     /// The fields; `None` for the model's usual ones.
     pub names: Option<Vec<FieldSpec>>,
     /// Whether standard deviations are written beside the means.
@@ -145,7 +150,16 @@ pub struct AveragesSpec {
     pub reynolds_stresses: Option<Located<bool>>,
 }
 
-/// The default number of steps between samples.
+impl AveragesSpec {
+    /// Returns how often samples are taken. By default in each step where a sample is `cheap` beside a step,
+    /// otherwise in each tenth step.
+    #[must_use]
+    pub fn sampled(&self, cheap: bool) -> Every {
+        self.every.unwrap_or(Every::Steps(if cheap { 1 } else { AVERAGE_STEPS }))
+    }
+}
+
+/// The default number of steps between samples that are not cheap.
 const AVERAGE_STEPS: usize = 10;
 
 /// When checkpoints are written and how many are kept.
@@ -215,7 +229,7 @@ impl AveragesSpec {
     fn read(section: &Section<'_>) -> Result<Self, InputError> {
         Ok(Self {
             from: Beginning::read(section)?.unwrap_or(Beginning::Time(0.0)),
-            every: Every::read(section, Every::Steps(AVERAGE_STEPS))?,
+            every: Every::given(section)?,
             names: FieldSpec::read_all(section)?,
             deviations: section.flag("deviations")?.is_some_and(|flag| flag.value),
             reynolds_stresses: section.flag("reynolds_stresses")?.filter(|flag| flag.value),

@@ -118,8 +118,13 @@ pub(super) const KEYS: &[Key] = &[
         "The interval of time between samples, in place of `every_steps`.",
     )
     .of(FLOW),
-    key("output.averages.every_steps", &[STEPS], Value("10"), "The number of steps between samples.")
-        .of(FLOW),
+    key(
+        "output.averages.every_steps",
+        &[STEPS],
+        Says("1 for incompressible flow on CPUs, otherwise 10"),
+        "The number of steps between samples.",
+    )
+    .of(FLOW),
     key("output.averages.names", &[NAMES], Says("as in `output.fields`"), "The fields.").of(FLOW),
     key(
         "output.averages.deviations",
