@@ -264,7 +264,7 @@ pub enum MeshError {
         second: String,
     },
     /// An element whose Jacobian changes sign.
-    #[error("{shape} {element} at {} is inverted: its Jacobian ranges from {min:.3e} to {max:.3e}", Point(.centroid))]
+    #[error("{shape} {element} at {} is inverted: its Jacobian ranges from {min:.3e}, near {}, to {max:.3e}", Point(.centroid), Point(.at))]
     Inverted {
         /// The element's number.
         element: u64,
@@ -274,6 +274,24 @@ pub enum MeshError {
         centroid: [f64; 3],
         /// Smallest Jacobian found.
         min: f64,
+        /// Its place.
+        at: [f64; 3],
+        /// Largest Jacobian found.
+        max: f64,
+    },
+    /// An element whose Jacobian is so close to zero somewhere that its sign is not certain.
+    #[error("{shape} {element} at {} is nearly inverted: near {} its Jacobian falls to {min:.3e} or below, and it is {max:.3e} elsewhere", Point(.centroid), Point(.at))]
+    NearlyInverted {
+        /// The element's number.
+        element: u64,
+        /// Its shape.
+        shape: Shape,
+        /// Centroid of its vertices.
+        centroid: [f64; 3],
+        /// Smallest Jacobian found.
+        min: f64,
+        /// Its place.
+        at: [f64; 3],
         /// Largest Jacobian found.
         max: f64,
     },

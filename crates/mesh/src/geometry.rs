@@ -61,7 +61,7 @@ pub(crate) fn norm(a: [f64; 3]) -> f64 {
     (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]).sqrt()
 }
 
-/// Points at which the sign of the Jacobian decides whether an element is valid.
+/// Points at which the variation of the Jacobian is measured.
 ///
 /// One point for straight simplices, the corners for straight quadrilaterals (where that is exact), otherwise
 /// a lattice one order finer than the geometry, and at least of order 2. The apex of a pyramid is omitted:

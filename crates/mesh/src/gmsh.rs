@@ -20,7 +20,7 @@ mod v2;
 mod v4;
 mod write;
 
-pub use report::{Report, Warning};
+pub use report::{POOR, Report, Warning};
 pub use write::{Format, to_bytes};
 
 /// A version of the MSH format.

@@ -38,14 +38,17 @@
 //!
 //! # Invariants
 //!
-//! * Elements have positive Jacobians: the reader reverses inverted ones or refuses them.
+//! * Elements have positive Jacobians everywhere, by a certain bound ([`Mesh::check_orientation`]): the
+//!   reader reverses inverted ones or refuses them.
 //! * Meshes are conforming: hanging nodes, unmerged nodes and faces with three elements are errors.
 //! * Geometry nodes are in lattice order ([`dgsuite_basis::lattice`]), vertices and faces as in
 //!   [`Shape`].
 //! * The same input gives the same mesh, for any number of threads.
 #![forbid(unsafe_code)]
 
+mod bernstein;
 mod bytes;
+mod chords;
 mod conform;
 mod connect;
 mod curve;
@@ -55,6 +58,7 @@ mod error;
 pub mod generate;
 mod geometry;
 pub mod gmsh;
+mod jacobian_bound;
 mod locate;
 mod mesh;
 mod names;

@@ -170,36 +170,79 @@ pub fn boundary_measures(mesh: &Mesh) -> Vec<f64> {
     sums
 }
 
+/// The scaled Jacobian of each element, by global index.
+pub(crate) fn scaled_jacobians(mesh: &Mesh) -> Vec<f64> {
+    let of_set = |set: &ElementSet| -> Vec<f64> {
+        let scaled = Scaled::new(set);
+        let elements = set.nodes.par_chunks(set.nodes_per_element());
+        elements.map(|nodes| scaled.measure(&mesh.points, nodes)).collect()
+    };
+    mesh.sets.iter().flat_map(of_set).collect()
+}
+
+/// The scaled Jacobian of the elements of a set.
+struct Scaled {
+    corners: Vec<Corner>,
+    /// Corners with different directions, by their number.
+    distinct: Vec<usize>,
+    at_corners: Sampler,
+    at_others: Sampler,
+    ideal: f64,
+    straight_simplex: bool,
+}
+
+impl Scaled {
+    fn new(set: &ElementSet) -> Self {
+        let shape = set.shape;
+        let corners = Corner::of(shape);
+        let vertices: Vec<[f64; 3]> = corners.iter().map(|c| shape.vertices()[c.vertex]).collect();
+        let ideal = match shape {
+            Shape::Triangle | Shape::Prism => 2.0 / 3.0_f64.sqrt(),
+            Shape::Tetrahedron | Shape::Pyramid => 2.0_f64.sqrt(),
+            _ => 1.0,
+        };
+        Self {
+            distinct: Corner::distinct(&corners),
+            at_corners: Sampler::new(shape, set.order, &vertices),
+            at_others: Sampler::new(shape, set.order, &other_nodes(shape, set.order)),
+            corners,
+            ideal,
+            straight_simplex: set.order == 1 && matches!(shape, Shape::Triangle | Shape::Tetrahedron),
+        }
+    }
+
+    fn measure(&self, points: &[[f64; 3]], nodes: &[u32]) -> f64 {
+        if self.straight_simplex {
+            // The derivatives are the same everywhere.
+            let columns = self.at_corners.columns(0, points, nodes);
+            let all = self.corners.iter().map(|c| c.scaled(&columns));
+            return self.ideal * all.fold(f64::INFINITY, f64::min);
+        }
+        let corner = |(q, c): (usize, &Corner)| c.scaled(&self.at_corners.columns(q, points, nodes));
+        let mut scaled = self.corners.iter().enumerate().map(corner).fold(f64::INFINITY, f64::min);
+        for q in 0..self.at_others.n_points() {
+            let columns = self.at_others.columns(q, points, nodes);
+            let all = self.distinct.iter().map(|&c| self.corners[c].scaled(&columns));
+            scaled = all.fold(scaled, f64::min);
+        }
+        self.ideal * scaled
+    }
+}
+
 fn set_quality(mesh: &Mesh, set: &ElementSet) -> Vec<ElementQuality> {
     let shape = set.shape;
-    let corners = Corner::of(shape);
-    let vertices: Vec<[f64; 3]> = corners.iter().map(|c| shape.vertices()[c.vertex]).collect();
-    let at_corners = Sampler::new(shape, set.order, &vertices);
-    let others = other_nodes(shape, set.order);
-    let distinct = Corner::distinct(&corners);
-    let at_others = Sampler::new(shape, set.order, &others);
+    let scaled = Scaled::new(set);
     let inside = Sampler::new(shape, set.order, &sample_points(shape, set.order));
     let faces = Faces::new(set);
-    let ideal = match shape {
-        Shape::Triangle | Shape::Prism => 2.0 / 3.0_f64.sqrt(),
-        Shape::Tetrahedron | Shape::Pyramid => 2.0_f64.sqrt(),
-        _ => 1.0,
-    };
     let volumes = set_volumes(&mesh.points, set);
     let measure = |(nodes, &volume): (&[u32], &f64)| {
-        let corner = |(q, c): (usize, &Corner)| c.scaled(&at_corners.columns(q, &mesh.points, nodes));
-        let mut scaled = corners.iter().enumerate().map(corner).fold(f64::INFINITY, f64::min);
-        for q in 0..at_others.n_points() {
-            let columns = at_others.columns(q, &mesh.points, nodes);
-            scaled = distinct.iter().map(|c| c.scaled(&columns)).fold(scaled, f64::min);
-        }
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for q in 0..inside.n_points() {
             let j = determinant(&inside.columns(q, &mesh.points, nodes));
             (low, high) = (low.min(j), high.max(j));
         }
         ElementQuality {
-            scaled_jacobian: ideal * scaled,
+            scaled_jacobian: scaled.measure(&mesh.points, nodes),
             jacobian_ratio: low / high,
             size: shape.dim() as f64 * volume / faces.largest(&mesh.points, nodes),
             volume,
@@ -250,15 +293,15 @@ impl Corner {
     }
 
     /// The corners whose directions differ from those of the corners before by more than signs.
-    fn distinct(corners: &[Self]) -> Vec<&Self> {
+    fn distinct(corners: &[Self]) -> Vec<usize> {
         let parallel = |a: &[f64; 3], b: &[f64; 3]| norm(cross(*a, *b)) < 1e-9;
-        let covers = |old: &&Self, new: &Self| {
+        let covers = |old: &Self, new: &Self| {
             new.directions.iter().all(|a| old.directions.iter().any(|b| parallel(a, b)))
         };
-        let mut distinct: Vec<&Self> = Vec::new();
-        for corner in corners {
-            if !distinct.iter().any(|old| covers(old, corner)) {
-                distinct.push(corner);
+        let mut distinct: Vec<usize> = Vec::new();
+        for (i, corner) in corners.iter().enumerate() {
+            if !distinct.iter().any(|&old| covers(&corners[old], corner)) {
+                distinct.push(i);
             }
         }
         distinct

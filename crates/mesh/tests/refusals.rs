@@ -224,7 +224,7 @@ fn elements_that_are_inverted_or_flat() {
     // A self-intersecting quadrilateral has both signs.
     let error = refuse(&msh22(&SQUARE, &["3 0 1 1 3 2 4"]));
     assert!(
-        matches!(error, MeshError::Inverted { element: 1, shape: Shape::Quadrilateral, centroid, min, max } if centroid == [0.5, 0.5, 0.0] && min < 0.0 && max > 0.0),
+        matches!(error, MeshError::Inverted { element: 1, shape: Shape::Quadrilateral, centroid, min, max, .. } if centroid == [0.5, 0.5, 0.0] && min < 0.0 && max > 0.0),
         "{error}"
     );
     // A quadrilateral with a concave corner.

@@ -167,6 +167,8 @@ impl Measured<'_> {
         line(unit, format!("{:.6}", statistics.volume));
         let range = |r: Range| format!("{:.4e} to {:.4e}, mean {:.4e}", r.min, r.max, r.mean);
         line("size", range(statistics.size));
+        // The reader has refused all others.
+        line("jacobian", "positive everywhere in every element (bound by Bernstein coefficients)".to_owned());
         line("quality", format!("scaled Jacobian {}", range(statistics.scaled_jacobian)));
         let bins = quality::histogram(&self.quality);
         let most = bins.iter().copied().max().unwrap_or(0).max(1);

@@ -15,7 +15,7 @@ use crate::{
         max_order,
         node_order::gmsh_to_lattice,
         raw::{Block, Raw},
-        report::{Report, Warning},
+        report::{self, Report, Warning},
     },
     mesh::ElementSet,
     orient,
@@ -65,6 +65,7 @@ pub(crate) fn assemble(file: Raw, options: &ReadOptions) -> Result<(Mesh, Report
         join_named_pairs(&mut mesh)?;
     }
     unnamed_faces(&mesh, warnings);
+    warnings.extend(report::of_shapes(&mesh));
     Ok((mesh, report))
 }
 

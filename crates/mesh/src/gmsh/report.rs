@@ -1,6 +1,11 @@
 //! The reader's report on a file: counts and warnings.
 
-use crate::gmsh::Version;
+use dgsuite_basis::Shape;
+
+use crate::{Mesh, chords, gmsh::Version, quality};
+
+/// Elements with a scaled Jacobian below this are reported.
+pub const POOR: f64 = 0.1;
 
 /// The contents of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +86,30 @@ pub enum Warning {
         /// Centroid of the first.
         centroid: [f64; 3],
     },
+    /// Straight faces on a boundary whose other faces are curved, which meet their neighbours at an angle.
+    StraightFaces {
+        /// Name of the boundary.
+        name: String,
+        /// Their number.
+        count: usize,
+        /// Number of curved faces of the boundary.
+        curved: usize,
+        /// Centroid of the first.
+        centroid: [f64; 3],
+    },
+    /// Elements with a scaled Jacobian below [`POOR`].
+    PoorElements {
+        /// Their number.
+        count: usize,
+        /// Number of the worst one.
+        element: u64,
+        /// Its shape.
+        shape: Shape,
+        /// Centroid of its vertices.
+        centroid: [f64; 3],
+        /// Its scaled Jacobian.
+        scaled_jacobian: f64,
+    },
     /// Physical names that nothing in the mesh has.
     UnusedName {
         /// The name.
@@ -118,7 +147,40 @@ impl std::fmt::Display for Warning {
                 "{count} outer faces are in no physical group, the first at {}",
                 crate::error::Point(centroid)
             ),
+            Self::StraightFaces { name, count, curved, centroid } => write!(
+                f,
+                "{count} faces of `{name}` are straight where {curved} others are curved, and meet their neighbours at an angle, the first at {}: they may have lost their curved nodes",
+                crate::error::Point(centroid)
+            ),
+            Self::PoorElements { count, element, shape, centroid, scaled_jacobian } => write!(
+                f,
+                "{count} elements have a scaled Jacobian below {POOR}, the lowest is {scaled_jacobian:.4} ({shape} {element} at {})",
+                crate::error::Point(centroid)
+            ),
             Self::UnusedName { name } => write!(f, "the physical name `{name}` is not used in the mesh"),
         }
     }
+}
+
+/// Warnings about the shape of the elements and of the boundaries.
+pub(super) fn of_shapes(mesh: &Mesh) -> Vec<Warning> {
+    let straight = |chords: chords::Chords| Warning::StraightFaces {
+        name: mesh.boundaries[chords.boundary as usize].name.clone(),
+        count: chords.count,
+        curved: chords.curved,
+        centroid: mesh.side_centroid(chords.first),
+    };
+    let mut warnings: Vec<Warning> = chords::chords(mesh).into_iter().map(straight).collect();
+    let scaled = quality::scaled_jacobians(mesh);
+    let worst = scaled.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1));
+    if let Some((worst, &scaled_jacobian)) = worst.filter(|(_, low)| **low < POOR) {
+        warnings.push(Warning::PoorElements {
+            count: scaled.iter().filter(|&&s| s < POOR).count(),
+            element: mesh.tag(worst),
+            shape: mesh.shape(worst),
+            centroid: mesh.centroid(worst),
+            scaled_jacobian,
+        });
+    }
+    warnings
 }
