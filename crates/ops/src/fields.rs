@@ -8,6 +8,7 @@ pub(crate) mod integrals;
 
 use crate::lanes::simd::PackScalar;
 use crate::rhs::discretization::Discretization;
+use crate::rhs::limiter::StateFloor;
 use crate::space::group::{Group, element_points};
 use crate::space::positions::{coefficients, image, inside};
 use crate::space::scheme::Scheme;
@@ -53,6 +54,10 @@ pub struct Sample {
     pub values: Vec<Vec<f64>>,
     /// Lifted gradients, physical, `[x][field][element × lattice point]`; empty unless they were requested.
     pub gradients: Vec<Vec<Vec<f64>>>,
+    /// Lower bounds of density and pressure between the limiter's points, for each element; empty without a
+    /// limiter. The values are those of the polynomials: apply
+    /// [`keep_above`](Discretization::keep_above) to the states that are shown.
+    pub floors: Vec<StateFloor>,
 }
 
 impl<T: PackScalar> Discretization<T> {
@@ -116,7 +121,8 @@ impl<T: PackScalar> Discretization<T> {
         let fields = self.physics.n_fields();
         self.groups
             .iter()
-            .map(|group| {
+            .enumerate()
+            .map(|(g, group)| {
                 let state = &u[group.offset..group.offset + group.state.len()];
                 let points = lattice(group.shape, order);
                 let basis = on_lattice(&group.parts[0].reference, order).values;
@@ -143,7 +149,18 @@ impl<T: PackScalar> Discretization<T> {
                     }
                 }
                 let elements = slots.iter().map(|&s| group.elements[s] as usize).collect();
-                Sample { shape: group.shape, order, elements, points: x, values, gradients: Vec::new() }
+                let floors: Option<Vec<StateFloor>> = self
+                    .host
+                    .install(|| slots.par_iter().map(|&slot| self.state_floor(u, g, slot)).collect());
+                Sample {
+                    shape: group.shape,
+                    order,
+                    elements,
+                    points: x,
+                    values,
+                    gradients: Vec::new(),
+                    floors: floors.unwrap_or_default(),
+                }
             })
             .collect()
     }
@@ -175,7 +192,8 @@ impl<T: PackScalar> Discretization<T> {
         Some(elements)
     }
 
-    /// The conserved states at reference points of elements; `None` for points without a place.
+    /// The conserved states at reference points of elements, [kept above](Self::keep_above) what the limiter
+    /// allows, if there is one; `None` for points without a place.
     #[must_use]
     pub fn states_at(&self, u: &[T], points: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>> {
         let places = self.places(points.iter().map(|point| point.map_or(usize::MAX, |(element, _)| element)));
@@ -184,7 +202,12 @@ impl<T: PackScalar> Discretization<T> {
             let group = &self.groups[g];
             let state = &u[group.offset..group.offset + group.state.len()];
             let basis = group.parts[0].reference.evaluate(&[r]);
-            Some(coefficients(group, state, slot).iter().map(|c| basis.mul_vec(c)[0]).collect())
+            let mut state: Vec<f64> =
+                coefficients(group, state, slot).iter().map(|c| basis.mul_vec(c)[0]).collect();
+            if let Some(floor) = self.state_floor(u, g, slot) {
+                self.keep_above(&floor, &mut state);
+            }
+            Some(state)
         };
         places.into_iter().zip(points).map(state).collect()
     }

@@ -183,7 +183,9 @@ pub use formulas::reacting::{Reacting, ReactingByFormulas, ReactionKernels};
 pub use formulas::two_point::{NodeLines, TwoPoint, TwoPointKernels};
 pub use lanes::simd::{Kernel, Pack, PackScalar};
 pub use rhs::discretization::{Discretization, PartSummary};
-pub use rhs::limiter::{BoundKernels, Bounds, BoundsOf, EntropyFilter, Limited, Limiting, Neighbourhood};
+pub use rhs::limiter::{
+    BoundKernels, Bounds, BoundsOf, EntropyFilter, Limited, Limiting, Neighbourhood, StateFloor,
+};
 pub use rhs::ranks::{Distribution, OVERLAP_VARIABLE, Ranks, Whole, agree};
 pub use rhs::residual::StageWeights;
 pub use space::layout::{Layout, PerPoint};

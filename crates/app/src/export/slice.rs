@@ -86,6 +86,10 @@ fn cut(sample: &Sample, slice: Slice, lowest: f64, divisions: usize) -> Option<S
         shape: Shape::Triangle,
         order: 1,
         elements: corners.iter().step_by(3).map(|&corner| all.elements[corner]).collect(),
+        floors: match &all.floors[..] {
+            [] => Vec::new(),
+            floors => corners.iter().step_by(3).map(|&corner| floors[corner].clone()).collect(),
+        },
         points: corners.iter().map(|&corner| all.points[corner]).collect(),
         values: all.values.iter().map(pick).collect(),
         gradients: all.gradients.iter().map(|axis| axis.iter().map(pick).collect()).collect(),

@@ -19,6 +19,10 @@ pub(crate) fn evaluate(sample: &Sample, places: &[Place]) -> Sample {
         points: Vec::with_capacity(places.len()),
         values: vec![Vec::with_capacity(places.len()); sample.values.len()],
         gradients: sample.gradients.iter().map(|axis| vec![Vec::new(); axis.len()]).collect(),
+        floors: match &sample.floors[..] {
+            [] => Vec::new(),
+            floors => places.iter().map(|&(cell, _)| floors[cell].clone()).collect(),
+        },
     };
     // The places of one element share an evaluation of the basis.
     for run in places.chunk_by(|a, b| a.0 == b.0) {

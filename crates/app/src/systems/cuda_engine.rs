@@ -16,7 +16,8 @@ use dgsuite_ops::cuda::{
     StageTime, StepChoice,
 };
 use dgsuite_ops::{
-    BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StageWeights, StepMeasure,
+    BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StageWeights, StateFloor,
+    StepMeasure,
 };
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
@@ -66,6 +67,9 @@ impl<T: PackScalar> Described for CudaDiscretization<T> {
     }
     fn to_primitive(&self, u: &[f64], w: &mut [f64]) {
         self.description().physics().to_primitive(u, w);
+    }
+    fn keep_above(&self, floor: &StateFloor, u: &mut [f64]) {
+        self.description().keep_above(floor, u);
     }
     fn primitive_gradient(&self, u: &[f64], grad: &[f64], out: &mut [f64]) {
         self.description().physics().primitive_gradient(u, grad, out);

@@ -9,7 +9,7 @@ use dgsuite_gpu::{ExactSum, GpuError, Host, HostVector, Vector as _};
 use dgsuite_ops::cuda::{Attempt, ControlStart, CudaDiscretization, SamplesUnderWay};
 use dgsuite_ops::{
     AtPoints, BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StageWeights,
-    StepMeasure,
+    StateFloor, StepMeasure,
 };
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
@@ -226,6 +226,8 @@ pub(crate) trait Described: Sync {
     fn kernel(&self) -> String;
     fn device_name(&self) -> String;
     fn to_primitive(&self, u: &[f64], w: &mut [f64]);
+    /// Scales a state between the points of a limiter towards the mean of its element.
+    fn keep_above(&self, _floor: &StateFloor, _u: &mut [f64]) {}
     /// The derivatives of the primitive variables from those of the conserved ones, `[axis][field]`.
     fn primitive_gradient(&self, u: &[f64], grad: &[f64], out: &mut [f64]);
     fn representation(&self) -> Representation;
@@ -271,6 +273,9 @@ impl<T: PackScalar> Described for Discretization<T> {
     }
     fn to_primitive(&self, u: &[f64], w: &mut [f64]) {
         self.physics().to_primitive(u, w);
+    }
+    fn keep_above(&self, floor: &StateFloor, u: &mut [f64]) {
+        self.keep_above(floor, u);
     }
     fn primitive_gradient(&self, u: &[f64], grad: &[f64], out: &mut [f64]) {
         self.physics().primitive_gradient(u, grad, out);

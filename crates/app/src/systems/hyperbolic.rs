@@ -496,7 +496,8 @@ impl Hyperbolic {
         samples.into_iter().map(in_order).collect()
     }
 
-    /// Converts samples of conserved variables, and of their gradients if they have them.
+    /// Converts samples of conserved variables, and of their gradients if they have them. States between the
+    /// points of a limiter are kept above their floor.
     pub(crate) fn primitive(&self, samples: Vec<Sample>) -> Vec<SampledSet> {
         let (n, dim) = (self.n_fields(), self.dim());
         let d = self.engine.discretization();
@@ -505,9 +506,13 @@ impl Hyperbolic {
             .map(|mut s| {
                 let (mut u, mut w) = (vec![0.0; n], vec![0.0; n]);
                 let (mut g, mut h) = (vec![0.0; n * dim], vec![0.0; n * dim]);
+                let of_element = s.points.len() / s.elements.len().max(1);
                 for i in 0..s.points.len() {
                     for k in 0..n {
                         u[k] = s.values[k][i];
+                    }
+                    if let Some(floor) = s.floors.get(i / of_element) {
+                        d.keep_above(floor, &mut u);
                     }
                     d.to_primitive(&u, &mut w);
                     for k in 0..n {

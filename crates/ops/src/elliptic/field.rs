@@ -299,7 +299,8 @@ impl<T: PackScalar> Sipdg<T> {
                     values.extend(v);
                 }
                 let values = vec![values];
-                Sample { shape: group.shape, order, elements, points: x, values, gradients: Vec::new() }
+                let (gradients, floors) = (Vec::new(), Vec::new());
+                Sample { shape: group.shape, order, elements, points: x, values, gradients, floors }
             })
             .collect()
     }

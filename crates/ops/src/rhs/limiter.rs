@@ -32,6 +32,7 @@
 //! element. Mode 0 is changed so that it stays the same to rounding.
 
 mod across;
+mod between;
 mod element;
 mod pass;
 mod screen;
@@ -39,6 +40,7 @@ mod strengths;
 mod tables;
 
 pub(crate) use across::{ABROAD_GROUP, EXTERIOR_GROUP, NOTHING, across, pack, unpack, vertex_neighbours};
+pub use between::StateFloor;
 pub(crate) use element::{BISECTIONS, ENERGY_FLOOR, FLOOR, Range, Work, limit, within_means};
 pub(crate) use pass::RANGE;
 pub(crate) use screen::{BlockTables, Screen};

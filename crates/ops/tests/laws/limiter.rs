@@ -1,7 +1,7 @@
 //! Limiters: they conserve, bound what they promise to bound, and leave smooth flow as it is.
 
 use crate::testkit::{Cells, PLANE, SPACE, State, bounds, euler, mesh, schemes, shake, wavy};
-use dgsuite_basis::Shape;
+use dgsuite_basis::{Shape, lattice::lattice};
 use dgsuite_ops::{Discretization, EntropyFilter, Limiting, Neighbourhood, Scheme, StageWeights};
 use dgsuite_physics::Exact;
 use std::sync::Arc;
@@ -193,4 +193,53 @@ fn the_sensor_tells_a_jump_from_smooth_flow() {
             assert!(smooth < threshold, "{cells:?} {name}: {smooth}");
         }
     }
+}
+
+#[test]
+fn states_between_the_points_of_a_limiter_are_admissible() {
+    let mut bad = 0;
+    for cells in PLANE.into_iter().chain(SPACE) {
+        let (data, law) = (jump(cells.dim(), 1e-4), bounds::<f64>(cells.dim()));
+        for limiting in [ALL[0], ALL[1]] {
+            let (mut d, mut u) = limited(cells, &Scheme::modal(3), 1, limiting, &data);
+            d.limit_initial(data.as_ref(), 0.0, &mut u);
+            let low = d.least(&u).expect("there is a limiter");
+            for sample in d.sample(&u, 7) {
+                let points = lattice(sample.shape, 7);
+                assert_eq!(sample.floors.len(), sample.elements.len());
+                for (cell, (&element, floor)) in sample.elements.iter().zip(&sample.floors).enumerate() {
+                    for (q, r) in points.iter().enumerate() {
+                        let i = cell * points.len() + q;
+                        let raw: Vec<f64> = sample.values.iter().map(|column| column[i]).collect();
+                        let mut state = raw.clone();
+                        d.keep_above(floor, &mut state);
+                        bad += usize::from(law.bounded(&raw)[1] < 0.0);
+                        let [rho, p, _] = law.bounded(&state);
+                        assert!(
+                            rho > 0.49 * low[0] && p > 0.49 * low[1],
+                            "{cells:?} {limiting:?}: {rho} {p}"
+                        );
+                        // A probe at the same point has the same state.
+                        let probe = d.state_at(&u, element, *r).expect("the point is inside");
+                        let gap = probe.iter().zip(&state).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                        assert!(gap < 1e-10, "{cells:?} {limiting:?}: {gap:.2e}");
+                    }
+                }
+            }
+        }
+        // Smooth flow is shown as it is.
+        let smooth: Arc<dyn Exact> = Arc::new(wavy(cells.dim()));
+        let (mut d, mut u) = limited(cells, &Scheme::modal(3), 1, ALL[0], &smooth);
+        d.limit_initial(smooth.as_ref(), 0.0, &mut u);
+        for sample in d.sample(&u, 5) {
+            let each = sample.points.len() / sample.elements.len();
+            for i in 0..sample.points.len() {
+                let raw: Vec<f64> = sample.values.iter().map(|column| column[i]).collect();
+                let mut state = raw.clone();
+                d.keep_above(&sample.floors[i / each], &mut state);
+                assert_eq!(state, raw, "{cells:?}");
+            }
+        }
+    }
+    assert!(bad > 50, "the polynomials have a negative pressure at {bad} points only");
 }

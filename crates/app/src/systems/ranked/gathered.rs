@@ -2,7 +2,7 @@
 
 use crate::systems::words::{Reader, Words};
 use dgsuite_basis::Shape;
-use dgsuite_ops::{BoundarySamples, Sample};
+use dgsuite_ops::{BoundarySamples, Sample, StateFloor};
 
 /// Appends samples; `global` are the indices of the part's elements in the whole mesh.
 pub(super) fn write_samples(samples: &[Sample], global: &[u32], words: &mut Words) {
@@ -14,6 +14,8 @@ pub(super) fn write_samples(samples: &[Sample], global: &[u32], words: &mut Word
         words.rows(&s.values);
         words.number(s.gradients.len());
         s.gradients.iter().for_each(|rows| words.rows(rows));
+        let floor = |f: &StateFloor| f.low.iter().chain(&f.mean).copied().collect();
+        words.rows(&s.floors.iter().map(floor).collect::<Vec<_>>());
     }
 }
 
@@ -28,7 +30,12 @@ pub(super) fn merge_samples(messages: &[Vec<u8>]) -> Vec<Sample> {
             let (elements, points, values) = (reader.numbers(), reader.points(), reader.rows());
             let n = reader.number();
             let gradients = (0..n.min(3)).map(|_| reader.rows()).collect();
-            all.push(Sample { shape, order, elements, points, values, gradients });
+            let floor = |row: Vec<f64>| match row[..] {
+                [rho, p, ref mean @ ..] => Some(StateFloor { mean: mean.to_vec(), low: [rho, p] }),
+                _ => None,
+            };
+            let floors = reader.rows().into_iter().filter_map(floor).collect();
+            all.push(Sample { shape, order, elements, points, values, gradients, floors });
         }
     }
     let mut shapes: Vec<Shape> = all.iter().map(|s| s.shape).collect();
@@ -62,6 +69,7 @@ fn merge(samples: &[&Sample]) -> Sample {
             points: Vec::new(),
             values: Vec::new(),
             gradients: Vec::new(),
+            floors: Vec::new(),
         };
     };
     // Lattice points of an element, the same in all samples.
@@ -82,6 +90,7 @@ fn merge(samples: &[&Sample]) -> Sample {
         gradients: (0..first.gradients.len())
             .map(|d| (0..first.gradients[d].len()).map(|k| column(&|s| &s.gradients[d][k])).collect())
             .collect(),
+        floors: order.iter().filter_map(|&(_, s, i)| samples[s].floors.get(i).cloned()).collect(),
     }
 }
 
@@ -158,6 +167,10 @@ mod tests {
                 points: (0..n).map(|i| [first + i as f64, 0.0, 0.0]).collect(),
                 values: vec![(0..n).map(|i| first + i as f64).collect()],
                 gradients: vec![vec![(0..n).map(|i| -(first + i as f64)).collect()]; 2],
+                floors: elements
+                    .iter()
+                    .map(|&e| StateFloor { mean: vec![first], low: [e as f64, -1.0] })
+                    .collect(),
                 elements,
             }
         };
@@ -174,6 +187,10 @@ mod tests {
         assert_eq!(all.values[0], [2.0, 3.0, 12.0, 13.0, 0.0, 1.0, 10.0, 11.0]);
         assert_eq!(all.gradients[1][0][0], -2.0);
         assert_eq!(all.points[4][0], 0.0);
+        // Each element keeps its own floor, of the rank on which it is.
+        let floors = [(0.0, 0.0), (0.0, 10.0), (1.0, 0.0), (1.0, 10.0)];
+        let floors = floors.map(|(e, first)| StateFloor { mean: vec![first], low: [e, -1.0] });
+        assert_eq!(all.floors, floors);
         assert!(merge_samples(&[]).is_empty());
     }
 }

@@ -128,7 +128,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// Starts to sample the primitive variables of a state on the lattices of order `order`. It does not wait
     /// for the device, except for an earlier sample if two are in progress. The result is that of
     /// [`Discretization::sample`](crate::Discretization::sample) up to rounding, with primitive instead of
-    /// conserved variables. Returns `None` if the host must compute it.
+    /// conserved variables. Returns `None` if the host must compute it: with a limiter, whose
+    /// [floors](crate::StateFloor) it computes, and if the sample is large.
     ///
     /// # Errors
     /// Errors of the device.
@@ -138,6 +139,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
         u: &DeviceBuffer<T>,
         order: usize,
     ) -> Result<Option<SamplesUnderWay>, GpuError> {
+        if self.description.limiter.is_some() {
+            return Ok(None);
+        }
         if sampler.as_ref().is_none_or(|known| known.order != order) {
             *sampler = self.sampler(order)?;
         }

@@ -266,22 +266,25 @@ fn filtered(t: &Tables, nu: &[f64], law: &dyn Bounds, bounds: Range, density: bo
     low
 }
 
+/// The factor of the deviation from the mean with which the smallest value `least` becomes `floor`; at
+/// most 1.
+pub(crate) fn share(mean: f64, floor: f64, least: f64) -> f64 {
+    if least >= floor { 1.0 } else { ((mean - floor) / (mean - least)).clamp(0.0, 1.0) }
+}
+
 /// Scales the deviation from the mean so that density and pressure are positive; returns the factor.
 fn positive(t: &Tables, nu: &[f64], law: &dyn Bounds, mean: [f64; 2], floor: [f64; 2], w: &mut Work) -> f64 {
     let n = law.n_fields();
-    let to_floor = |mean: f64, floor: f64, least: f64| {
-        if least >= floor { 1.0 } else { ((mean - floor) / (mean - least)).clamp(0.0, 1.0) }
-    };
     let least = |w: &mut Work, i: usize| {
         multiply(&t.values, &w.modes, n, &mut w.values);
         let of = |u: &[f64]| law.bounded(u)[i];
         w.values[..t.nc * n].chunks_exact(n).map(of).fold(f64::INFINITY, f64::min)
     };
-    let first = to_floor(mean[0], floor[0], least(w, 0));
+    let first = share(mean[0], floor[0], least(w, 0));
     if first < 1.0 {
         w.scale(nu, n, 0..1, |_| first);
     }
-    let second = to_floor(mean[1], floor[1], least(w, 1));
+    let second = share(mean[1], floor[1], least(w, 1));
     if second < 1.0 {
         w.scale(nu, n, 0..n, |_| second);
     }
