@@ -304,6 +304,7 @@ fn invert(element: &Element, r: Vec<f64>) -> Vec<f64> {
     let jacobian = &element.geometry.jacobian;
     let (weights, interp) = (&reference.volume.weights, &reference.interp_volume);
     match element.rule {
+        MetricRule::Reference => r,
         MetricRule::Affine => r.into_iter().map(|v| v / jacobian[0]).collect(),
         MetricRule::Collocated => r.into_iter().zip(jacobian).map(|(v, j)| v / j).collect(),
         MetricRule::WeightAdjusted => {
@@ -352,7 +353,7 @@ fn invert_size(element: &Element, r: Vec<f64>) -> Vec<f64> {
     let jacobian = &element.geometry.jacobian;
     let (weights, interp) = (&reference.volume.weights, &reference.interp_volume);
     match element.rule {
-        MetricRule::Affine | MetricRule::Collocated => invert(element, r),
+        MetricRule::Reference | MetricRule::Affine | MetricRule::Collocated => invert(element, r),
         MetricRule::WeightAdjusted => {
             let at_points = absolute(interp, &r);
             let scaled: Vec<f64> = at_points.iter().zip(jacobian).map(|(v, j)| v / j).collect();

@@ -430,7 +430,7 @@ pub(super) fn shared_bytes(
     let points = if curved { part.volume_points } else { 1 };
     let face_points = if curved { part.face_points } else { shape.n_faces() };
     let inverse = match part.rule {
-        MetricRule::Affine => 0,
+        MetricRule::Affine | MetricRule::Reference => 0,
         MetricRule::Collocated => points,
         MetricRule::WeightAdjusted => points + part.n_basis + 1,
         MetricRule::Stored => part.n_basis * part.n_basis,

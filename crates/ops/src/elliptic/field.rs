@@ -9,7 +9,7 @@ use crate::fields::Sample;
 use crate::lanes::simd::PackScalar;
 use crate::space::geometry::{gradients, volume_factors};
 use crate::space::positions::image;
-use crate::space::positions::positions;
+use crate::space::positions::{inside, positions};
 use dgsuite_basis::{LagrangeBasis, Matrix, Quadrature, ReferenceElement, Shape, lattice::lattice};
 use rayon::prelude::*;
 use std::convert::Infallible;
@@ -33,6 +33,8 @@ struct Fine {
     order: usize,
     rule: Quadrature,
     position: Matrix,
+    /// As `position`, at the nodes of the functions.
+    node_position: Matrix,
     tangent: [Matrix; 3],
     value: Matrix,
     gradient: [Matrix; 3],
@@ -53,6 +55,15 @@ impl Fine {
         }
         (x, jw, metric)
     }
+
+    /// Adds the load of a function with these values times `w J` at the points.
+    fn add_tested(&self, weighted: &[f64], out: &mut [f64]) {
+        for (q, w) in weighted.iter().enumerate() {
+            for (out, phi) in out.iter_mut().zip(self.value.row(q)) {
+                *out += w * phi;
+            }
+        }
+    }
 }
 
 impl<T: PackScalar> Space<T> {
@@ -66,10 +77,12 @@ impl<T: PackScalar> Space<T> {
             let rule = Quadrature::new(set.shape, degree);
             let geometry = LagrangeBasis::new(set.shape, set.order);
             let reference = self.reference(set.shape)?;
+            let nodes = inside(set.shape, reference.nodes.clone().unwrap_or_default());
             Some(Fine {
                 shape: set.shape,
                 order: set.order,
                 position: geometry.eval(&rule.points),
+                node_position: geometry.eval(&nodes),
                 tangent: geometry.grad(&rule.points),
                 value: reference.evaluate(&rule.points),
                 gradient: reference.gradient(&rule.points),
@@ -179,13 +192,8 @@ impl<T: PackScalar> Sipdg<T> {
             let weighted: Vec<f64> = x.iter().zip(&jw).map(|(x, w)| w * f(element, *x)).collect();
             let start = all.len();
             all.resize(start + fine.value.cols(), 0.0);
-            let out = &mut all[start..];
-            for (q, w) in weighted.iter().enumerate() {
-                for (out, phi) in out.iter_mut().zip(fine.value.row(q)) {
-                    *out += w * phi;
-                }
-            }
-            space.add_boundaries(element, data, out);
+            fine.add_tested(&weighted, &mut all[start..]);
+            space.add_boundaries(element, data, &mut all[start..]);
         });
         space.scatter(&numbers)
     }
@@ -205,12 +213,32 @@ impl<T: PackScalar> Sipdg<T> {
         space.each(|element| space.entries_of(element).collect())
     }
 
-    /// Computes the L² projection of a function.
+    /// Computes the L² projection of a function. On curved elements what is projected is the difference to
+    /// the values at the nodes, so that functions of the space remain although the rule of the mass matrix is
+    /// not exact there.
     #[must_use]
     pub fn project(&self, f: &Field<'_>) -> Vec<T> {
-        let b: Vec<T> = self.right_hand_side(f, &[]);
+        let space = &self.space;
+        let rules = space.fine_rules(2 * space.order + 4);
+        // By element the load of what is projected, then values at nodes.
+        let numbers = space.list(|element, all: &mut Vec<[f64; 2]>| {
+            let (fine, nodes) = (space.fine_of(&rules, element), space.nodes(element));
+            let (x, jw, _) = fine.geometry(space.problem.mesh.dim, &nodes);
+            let values: Vec<f64> = match space.is_affine(element) {
+                true => vec![0.0; fine.value.cols()],
+                false => image(&fine.node_position, &nodes).into_iter().map(|x| f(element, x)).collect(),
+            };
+            let nodal = fine.value.mul_vec(&values);
+            let points = x.iter().zip(&jw).zip(&nodal);
+            let weighted: Vec<f64> = points.map(|((x, w), nodal)| w * (f(element, *x) - nodal)).collect();
+            let mut load = vec![0.0; values.len()];
+            fine.add_tested(&weighted, &mut load);
+            all.extend(load.into_iter().zip(values).map(|(load, value)| [load, value]));
+        });
+        let [b, nodal] = [0, 1].map(|k| space.scatter(&numbers.iter().map(|n| n[k]).collect::<Vec<f64>>()));
         let mut u = vec![T::ZERO; self.len()];
         self.inverse_mass(&b, &mut u);
+        u.iter_mut().zip(nodal).for_each(|(u, nodal)| *u = *u + nodal);
         u
     }
 

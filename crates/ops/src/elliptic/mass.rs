@@ -1,7 +1,11 @@
-//! The mass matrix and its inverse.
+//! The mass matrix and its inverse, and the matrix from residuals of first-order laws to their loads.
 //!
 //! On affine elements they are `J` times the reference matrix, at Gauss nodes a diagonal, and on other curved
 //! elements a dense matrix for each element. They are computed at their first use.
+//!
+//! Residuals of [`Scheme::loads_on_elliptic_nodes`](crate::Scheme::loads_on_elliptic_nodes) are `M⁻¹` times
+//! their load with the same M where it is affine or diagonal; elsewhere their metric rule leaves out J, and
+//! the reference matrix takes the place of M.
 
 use super::point_kernels::Blocks;
 use super::{Sipdg, Space};
@@ -15,7 +19,7 @@ use dgsuite_basis::Matrix;
 use dgsuite_gpu::{Buffer, SimdLevel};
 use rayon::prelude::*;
 
-/// The mass matrix or its inverse, for one part.
+/// One of the matrices, for one part.
 enum Factor<T> {
     /// A reference matrix, and a factor for each slot.
     Affine { matrix: Chain<T>, scale: Vec<T> },
@@ -25,9 +29,28 @@ enum Factor<T> {
     Dense(Vec<T>),
 }
 
-/// Mass matrix and inverse, `[group][part]`.
+/// Mass matrix and inverse, and the matrix of loads where it is another, `[group][part]`.
 pub(super) struct Mass<T> {
-    parts: Vec<Vec<[Factor<T>; 2]>>,
+    parts: Vec<Vec<([Factor<T>; 2], Option<Factor<T>>)>>,
+}
+
+/// Which matrix of [`Mass`].
+#[derive(Clone, Copy)]
+enum Which {
+    Mass,
+    Inverse,
+    Load,
+}
+
+impl<T> Mass<T> {
+    fn factor(&self, g: usize, p: usize, which: Which) -> &Factor<T> {
+        let ([mass, inverse], load) = &self.parts[g][p];
+        match which {
+            Which::Mass => mass,
+            Which::Inverse => inverse,
+            Which::Load => load.as_ref().unwrap_or(mass),
+        }
+    }
 }
 
 impl<T: PackScalar> Space<T> {
@@ -35,6 +58,12 @@ impl<T: PackScalar> Space<T> {
     pub(super) fn mass_block(&self, element: usize) -> Matrix {
         let i = &self.tables_of(element).reference.interp_volume;
         i.transpose().mul(&i.scale_rows(&self.terms(element).jw))
+    }
+
+    /// Whether residuals of [`Scheme::loads_on_elliptic_nodes`](crate::Scheme::loads_on_elliptic_nodes) on
+    /// this part are `M̂⁻¹` times their load.
+    pub(super) fn leaves_out_jacobian(&self, group: usize, part: usize) -> bool {
+        self.loads[group][part].rule == MetricRule::Reference
     }
 }
 
@@ -86,7 +115,26 @@ impl<T: PackScalar> Mass<T> {
             });
             [Factor::Dense(spread(&values)), Factor::Dense(spread(&inverse))]
         };
-        let of_group = |g: usize| (0..space.groups[g].parts.len()).map(|p| of_part(g, p)).collect();
+        let load_of_part = |g: usize, p: usize| -> Option<Factor<T>> {
+            let (group, part) = (&space.groups[g], &space.groups[g].parts[p]);
+            let (np, lanes, reference) = (group.state.rows, group.state.lanes, &part.reference);
+            if !space.leaves_out_jacobian(g, p) {
+                return None;
+            }
+            if reference.tensor.is_some() {
+                // One weight for each node, the same in all lanes of all blocks.
+                let of_block = reference.volume.weights.iter().flat_map(|w| vec![T::from_f64(*w); lanes]);
+                let of_block: Vec<T> = of_block.collect();
+                return Some(Factor::Diagonal(of_block.repeat(part.n_blocks)));
+            }
+            let rows = T::panel_rows(level, 1);
+            let matrix = Chain::new(&[(Rows::dense(&reference.mass), np)], rows, lanes);
+            Some(Factor::Affine { matrix, scale: vec![T::from_f64(1.0); part.n_blocks * lanes] })
+        };
+        let of_group = |g: usize| {
+            let parts = 0..space.groups[g].parts.len();
+            parts.map(|p| (of_part(g, p), load_of_part(g, p))).collect()
+        };
         Self { parts: (0..space.groups.len()).map(of_group).collect() }
     }
 }
@@ -97,7 +145,7 @@ impl<T: PackScalar> Sipdg<T> {
     /// # Panics
     /// If a vector does not have [`len`](Self::len) entries.
     pub fn mass(&self, u: &[T], mu: &mut [T]) {
-        self.multiply_mass(0, u, mu);
+        self.multiply_mass(Which::Mass, u, mu);
     }
 
     /// `z ← M⁻¹ r`; padding is copied.
@@ -105,10 +153,28 @@ impl<T: PackScalar> Sipdg<T> {
     /// # Panics
     /// If a vector does not have [`len`](Self::len) entries.
     pub fn inverse_mass(&self, r: &[T], z: &mut [T]) {
-        self.multiply_mass(1, r, z);
+        self.multiply_mass(Which::Inverse, r, z);
     }
 
-    fn multiply_mass(&self, which: usize, u: &[T], out: &mut [T]) {
+    /// `load ← ` the residual `r` tested with the functions, for one unknown of a law with the scheme
+    /// [`Scheme::loads_on_elliptic_nodes`](crate::Scheme::loads_on_elliptic_nodes), in the order of vectors;
+    /// padding is copied. It is `M r` if [`residuals_are_rates`](Self::residuals_are_rates).
+    ///
+    /// # Panics
+    /// If a vector does not have [`len`](Self::len) entries.
+    pub fn load_of_residual(&self, r: &[T], load: &mut [T]) {
+        self.multiply_mass(Which::Load, r, load);
+    }
+
+    /// Whether residuals of such a law are `M⁻¹` times their load on all elements.
+    #[must_use]
+    pub fn residuals_are_rates(&self) -> bool {
+        let groups = self.space.groups.iter().enumerate();
+        let mut parts = groups.flat_map(|(g, group)| (0..group.parts.len()).map(move |p| (g, p)));
+        !parts.any(|(g, p)| self.space.leaves_out_jacobian(g, p))
+    }
+
+    fn multiply_mass(&self, which: Which, u: &[T], out: &mut [T]) {
         assert!(u.len() == self.len() && out.len() == self.len(), "vectors of {} entries", self.len());
         let space = &self.space;
         let mass = self.mass.get_or_init(|| Mass::new(space, self.level));
@@ -122,7 +188,7 @@ impl<T: PackScalar> Sipdg<T> {
                     let p = group.parts.iter().rposition(|p| p.first_block <= block).unwrap_or(0);
                     let b = block - group.parts[p].first_block;
                     let u = &u[group.offset + block * len..group.offset + (block + 1) * len];
-                    match &mass.parts[g][p][which] {
+                    match mass.factor(g, p, which) {
                         Factor::Affine { matrix, scale } => {
                             let none = || Buffer::zeros(0);
                             let Ok(mut between) = none().and_then(|a| Ok([a, none()?])) else { return };

@@ -13,6 +13,7 @@ use crate::space::geometry::{dot, face_factors, gradients, volume_factors};
 use crate::space::group::{Group, build_with, element_points};
 use crate::space::layout::Lanes;
 use crate::space::packing::Packings;
+use crate::space::scheme::{MetricRule, PartSpec, Scheme, resolve};
 use dgsuite_basis::Matrix;
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use dgsuite_mesh::{Across, Mesh, Side};
@@ -87,6 +88,8 @@ pub(super) struct Space<T: Element> {
     pub(super) connectivity: Connectivity,
     /// `[group][part]`.
     pub(super) tables: Vec<Vec<Tables>>,
+    /// `[group][part]`: the specification of first-order laws in the form of loads.
+    pub(super) loads: Vec<Vec<PartSpec>>,
     /// Group and slot of each element.
     pub(super) place: Vec<(u8, u32)>,
     /// First side of each element.
@@ -103,11 +106,15 @@ impl<T: PackScalar> Space<T> {
         let mesh = Arc::clone(&problem.mesh);
         let lanes = Lanes::Simd(level);
         let packings = &problem.packings;
+        let mut loads = Vec::new();
         let mut groups = problem.host.install(|| {
             build_with::<T>(&mesh, crate::Form::Weak, 1, lanes, packings, None, &[], |needs| {
+                loads = resolve(&Scheme::loads_on_elliptic_nodes(order), needs)?;
                 Ok(specify(order, needs))
             })
         })?;
+        // As the parts of groups: affine elements first.
+        let loads = loads.into_iter().map(|(a, b)| a.into_iter().chain(b).collect()).collect();
         let connectivity = connect(&mesh, &groups, &[])?;
         let tables = groups
             .iter()
@@ -147,6 +154,7 @@ impl<T: PackScalar> Space<T> {
             groups,
             connectivity,
             tables,
+            loads,
             place,
             trace: Vec::new(),
             first_side,
@@ -157,13 +165,24 @@ impl<T: PackScalar> Space<T> {
         Ok(out)
     }
 
-    /// Tables of an element.
-    pub(super) fn tables_of(&self, element: usize) -> &Tables {
+    /// Group and part of an element.
+    pub(super) fn part_of(&self, element: usize) -> (usize, usize) {
         let (g, slot) = self.place[element];
         let group = &self.groups[g as usize];
         let block = slot as usize / group.state.lanes;
-        let part = group.parts.iter().rposition(|p| p.first_block <= block).unwrap_or(0);
-        &self.tables[g as usize][part]
+        (g as usize, group.parts.iter().rposition(|p| p.first_block <= block).unwrap_or(0))
+    }
+
+    /// Whether an element is affine.
+    pub(super) fn is_affine(&self, element: usize) -> bool {
+        let (g, p) = self.part_of(element);
+        self.groups[g].parts[p].spec.rule == MetricRule::Affine
+    }
+
+    /// Tables of an element.
+    pub(super) fn tables_of(&self, element: usize) -> &Tables {
+        let (g, p) = self.part_of(element);
+        &self.tables[g][p]
     }
 
     /// Index in the operator's vectors of an element's first function, and the stride to the others.

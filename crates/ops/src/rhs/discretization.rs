@@ -195,6 +195,12 @@ impl<T: PackScalar> Discretization<T> {
                 None => built?,
             }
         };
+        let reference = |g: &&Group<T>| g.parts.iter().any(|p| p.spec.rule == MetricRule::Reference);
+        let more = diffusion.is_some() || rows;
+        if let Some(group) = groups.iter().find(|g| more && reference(g)) {
+            let reason = "the reference metric rule has no diffusion, source or reactions";
+            return Err(OpsError::Scheme { shape: group.shape, reason });
+        }
         if two_point.is_some() != (scheme.form == Form::Split) {
             return Err(OpsError::TwoPointFlux);
         }

@@ -266,8 +266,13 @@ impl Ranks {
 
 /// Numbers of a part's summary beside its shape and its number of elements.
 const SIZES: usize = 10;
-const RULES: [MetricRule; 4] =
-    [MetricRule::Affine, MetricRule::Collocated, MetricRule::WeightAdjusted, MetricRule::Stored];
+const RULES: [MetricRule; 5] = [
+    MetricRule::Affine,
+    MetricRule::Collocated,
+    MetricRule::WeightAdjusted,
+    MetricRule::Stored,
+    MetricRule::Reference,
+];
 
 fn sizes_of(part: &PartSummary) -> [f64; SIZES] {
     let degree = |c: Cubature| match c {

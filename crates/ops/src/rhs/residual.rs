@@ -464,7 +464,7 @@ pub(crate) unsafe fn finish_block<T: PackScalar>(
     let begin = block * state.block_len();
     let u = inputs.block_state(block);
     let jacobian_len = part.n_points * lanes;
-    let inverse_jacobian = if part.spec.rule == MetricRule::Affine {
+    let inverse_jacobian = if matches!(part.spec.rule, MetricRule::Affine | MetricRule::Reference) {
         &[][..]
     } else {
         &part.inverse_jacobian[own * jacobian_len..(own + 1) * jacobian_len]
@@ -472,7 +472,7 @@ pub(crate) unsafe fn finish_block<T: PackScalar>(
     let Work { first, second, between, gain } = work;
     let Some((last, before)) = a.stages.split_last() else { return };
     let from = before_last(level, fields, before, b, between).unwrap_or(b);
-    if matches!(part.spec.rule, MetricRule::Affine | MetricRule::Collocated) {
+    if matches!(part.spec.rule, MetricRule::Affine | MetricRule::Collocated | MetricRule::Reference) {
         let finish = Finish { u, add, scale: inverse_jacobian, block, begin, output: *output };
         // SAFETY: `output` covers the block and `add` is readable, by the caller's contract.
         unsafe {

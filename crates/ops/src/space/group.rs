@@ -322,7 +322,9 @@ fn build_group<T: PackScalar>(
         let mut face = Buffer::<T>::zeros(n_blocks * face_len)?;
         let mut inverse_jacobian = Buffer::<T>::zeros(n_blocks * inverse_len.max(1))?;
         let weight_adjusted = spec.rule == MetricRule::WeightAdjusted;
-        let weighted_len = if weight_adjusted { (np + 1) * lanes } else { 0 };
+        // On devices the kernels of prisms and of quadrilaterals treat the reference rule as J = 1.
+        let unweighted = on_device && spec.rule == MetricRule::Reference;
+        let weighted_len = if weight_adjusted || unweighted { (np + 1) * lanes } else { 0 };
         let mut weighted = Buffer::<T>::zeros(n_blocks * weighted_len.max(1))?;
         let exact_inverse = (spec.rule == MetricRule::Stored).then(|| ExactInverse::new(&reference));
         let stored_len = if exact_inverse.is_some() { np * np * lanes } else { 0 };
@@ -377,13 +379,13 @@ fn build_group<T: PackScalar>(
                             }
                             put(face, q * (dim + 1) + dim, *s);
                         }
-                        if weight_adjusted {
-                            let total: f64 = g.jacobian.iter().zip(&mass_weights).map(|(j, w)| j * w).sum();
+                        if weighted_len > 0 {
+                            let jacobian = |q: usize| if unweighted { 1.0 } else { g.jacobian[q] };
+                            let total: f64 =
+                                mass_weights.iter().enumerate().map(|(q, w)| jacobian(q) * w).sum();
                             for i in 0..np {
                                 let jphi: f64 = (0..nq)
-                                    .map(|q| {
-                                        mass_weights[q] * g.jacobian[q] * reference.interp_volume[(q, i)]
-                                    })
+                                    .map(|q| mass_weights[q] * jacobian(q) * reference.interp_volume[(q, i)])
                                     .sum();
                                 put(weighted, i, jphi / total);
                             }

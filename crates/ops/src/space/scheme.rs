@@ -41,6 +41,9 @@ pub enum MetricRule {
     WeightAdjusted,
     /// The exact inverse, dense, stored for each element; for comparison.
     Stored,
+    /// `M̂⁻¹`: J is left out, so that the residual times `M̂` is the load, the residual tested with the
+    /// functions. For [`Scheme::loads_on_elliptic_nodes`].
+    Reference,
 }
 
 impl MetricRule {
@@ -52,6 +55,7 @@ impl MetricRule {
             Self::Collocated => "collocated",
             Self::WeightAdjusted => "weight-adjusted",
             Self::Stored => "stored inverse",
+            Self::Reference => "reference",
         }
     }
 }
@@ -76,6 +80,8 @@ pub struct Scheme {
     /// Weak, strong or split form.
     pub form: Form,
     /// Metric rule of curved elements; default: collocated for collocated schemes, otherwise weight-adjusted.
+    /// Elements of a collocated scheme whose nodes keep the free stream are collocated with
+    /// [`MetricRule::Reference`] too.
     pub metric: Option<MetricRule>,
     /// Correction of flux reconstruction (nodal, collocated, strong form), or none for discontinuous
     /// Galerkin.
@@ -160,6 +166,15 @@ impl Scheme {
             volume: Some(Cubature::Collocated),
             ..Self::modal(order)
         }
+    }
+
+    /// As [`on_elliptic_nodes`](Self::on_elliptic_nodes), for operators that are needed as loads: the residual
+    /// tested with the functions. The metric rule inverts the mass matrix of the elliptic operator exactly
+    /// where it can, and otherwise leaves it to [`Sipdg`](crate::Sipdg), whose
+    /// [`load_of_residual`](crate::Sipdg::load_of_residual) turns residuals into loads.
+    #[must_use]
+    pub const fn loads_on_elliptic_nodes(order: usize) -> Self {
+        Self { metric: Some(MetricRule::Reference), ..Self::on_elliptic_nodes(order) }
     }
 
     /// The representation on one shape.
@@ -372,7 +387,9 @@ fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) ->
         None => (Cubature::Degree(asked), MetricRule::Affine),
         Some(n)
             if collocated
-                && scheme.metric.is_none_or(|m| m == MetricRule::Collocated)
+                && scheme
+                    .metric
+                    .is_none_or(|m| matches!(m, MetricRule::Collocated | MetricRule::Reference))
                 && (corrected
                     || (!simplex && keeps_free_stream_at_nodes(shape, representation, face, p, n))) =>
         {
@@ -381,7 +398,7 @@ fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) ->
         Some(n) => {
             let degree = asked.max(curved_volume_degree(shape, p, n));
             let rule = match scheme.metric {
-                Some(MetricRule::Stored) => MetricRule::Stored,
+                Some(rule @ (MetricRule::Stored | MetricRule::Reference)) => rule,
                 _ => MetricRule::WeightAdjusted,
             };
             (Cubature::Degree(degree), rule)

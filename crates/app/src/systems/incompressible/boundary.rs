@@ -9,7 +9,8 @@ use super::role::{Role, named};
 use crate::systems::SystemError;
 use crate::systems::setup::BoundaryKind;
 use dgsuite_gpu::{GpuError, Vector};
-use dgsuite_ops::elliptic::{BoundaryPoints, Sipdg, Triplet};
+use dgsuite_ops::OpsError;
+use dgsuite_ops::elliptic::{BoundaryPoints, FluxPoints, Sipdg, Triplet};
 use dgsuite_physics::incompressible::OpenPressure;
 use dgsuite_physics::trace::Recording;
 use dgsuite_physics::{Dual, Exact, Given};
@@ -21,6 +22,46 @@ const SMOOTHING: f64 = 0.05;
 /// Half the interval of the difference quotient of wall velocities, at the start of a run.
 const RATE: f64 = 1e-5;
 
+/// The points of boundaries of one role, in one list: those of the elliptic operators, then those by which
+/// first-order operators integrate their fluxes, which are the same on most elements.
+struct On {
+    elliptic: BoundaryPoints,
+    flux: FluxPoints,
+    /// The number of the first point of `flux` in the list.
+    first: usize,
+}
+
+impl On {
+    fn new(sipdg: &Sipdg<f64>, names: &[&str]) -> Result<Self, OpsError> {
+        let (elliptic, flux) = (sipdg.boundary_points(names), sipdg.flux_points(names)?);
+        let same = elliptic.points == flux.points;
+        Ok(Self { first: if same { 0 } else { elliptic.len() }, elliptic, flux })
+    }
+
+    fn len(&self) -> usize {
+        self.first + self.flux.len()
+    }
+
+    /// The points of `elliptic`, then those of `flux` that are not among them.
+    fn list<T: Clone>(&self, elliptic: &[T], flux: &[T]) -> Vec<T> {
+        let further = if self.first == 0 { &[][..] } else { flux };
+        [elliptic, further].concat()
+    }
+
+    /// The load `⟨g, φ⟩` of a flux g, times a factor of each point.
+    fn flux_load(&self, factor: impl Fn(usize) -> f64) -> Vec<Triplet> {
+        let load = self.flux.load().into_iter();
+        load.map(|(i, q, v)| (i, self.first + q, v * factor(q))).filter(|(.., v)| *v != 0.0).collect()
+    }
+
+    /// The evaluation of a field at all points.
+    fn value(&self) -> Vec<Triplet> {
+        let further = self.flux.value().into_iter().filter(|_| self.first > 0);
+        let further = further.map(|(q, i, v)| (self.first + q, i, v));
+        self.elliptic.value().into_iter().chain(further).collect()
+    }
+}
+
 /// Points of one role with the sources of their data.
 struct Places {
     points: Vec<[f64; 3]>,
@@ -30,11 +71,12 @@ struct Places {
 }
 
 impl Places {
-    fn new(on: &BoundaryPoints, names: &[&str], kinds: &BTreeMap<String, BoundaryKind>) -> Self {
-        let of = |b: usize| (0..on.len()).filter(|&q| on.boundary[q] as usize == b).collect();
+    fn new(on: &On, names: &[&str], kinds: &BTreeMap<String, BoundaryKind>) -> Self {
+        let boundary = on.list(&on.elliptic.boundary, &on.flux.boundary);
+        let of = |b: usize| (0..on.len()).filter(|&q| boundary[q] as usize == b).collect();
         Self {
-            points: on.points.clone(),
-            normals: on.normals.clone(),
+            points: on.list(&on.elliptic.points, &on.flux.points),
+            normals: on.list(&on.elliptic.normals, &on.flux.normals),
             kinds: names.iter().enumerate().map(|(b, name)| (kinds[*name].clone(), of(b))).collect(),
         }
     }
@@ -130,14 +172,14 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         let zeros = |n: usize| machine.numbers(&vec![0.0; n]);
         let field = |n: usize| (0..dim).map(|_| zeros(n)).collect::<Result<_, _>>().map(Components);
         let names = named(kinds, Role::Wall);
-        let on = sipdg.boundary_points(&names);
+        let on = On::new(sipdg, &names)?;
         let walls = match on.len() {
             0 => None,
             n => Some(Walls {
                 places: Places::new(&on, &names, kinds),
-                load: machine.load(n, &on.load())?,
-                dirichlet_load: machine.load(n, &on.dirichlet_load())?,
-                double_curl: DoubleCurl::new(machine, &on, dim)?,
+                load: machine.load(n, &on.flux_load(|_| 1.0))?,
+                dirichlet_load: machine.load(n, &on.elliptic.dirichlet_load())?,
+                double_curl: DoubleCurl::new(machine, &on.elliptic, dim)?,
                 velocity: field(n)?,
                 normal: zeros(n)?,
                 work: zeros(n)?,
@@ -149,17 +191,14 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         let on = sipdg.boundary_points(&oblique);
         let symmetry = (!on.is_empty()).then(|| DoubleCurl::new(machine, &on, dim)).transpose()?;
         let names = named(kinds, Role::Open);
-        let on = sipdg.boundary_points(&names);
-        let push = |d: usize| {
-            let along = on.load().into_iter().map(|(i, q, v)| (i, q, -v * on.normals[q][d]));
-            machine.load(on.len(), &along.collect::<Vec<Triplet>>())
-        };
+        let on = On::new(sipdg, &names)?;
+        let push = |d: usize| machine.load(on.len(), &on.flux_load(|q| -on.flux.normals[q][d]));
         let open = match on.len() {
             0 => None,
             n => Some(Open {
                 places: Places::new(&on, &names, kinds),
-                load: machine.load(n, &on.load())?,
-                dirichlet_load: machine.load(n, &on.dirichlet_load())?,
+                load: machine.load(n, &on.elliptic.load())?,
+                dirichlet_load: machine.load(n, &on.elliptic.dirichlet_load())?,
                 push: (0..dim).map(push).collect::<Result<_, _>>()?,
                 trace: machine.evaluation(n, &on.value())?,
                 pressure: zeros(n)?,

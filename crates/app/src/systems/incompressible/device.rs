@@ -252,6 +252,10 @@ impl Machine for DeviceMachine {
         self.cuda.note(self.mass.inverse_mass(b, u));
     }
 
+    fn load_of_residual(&self, r: &V, load: &mut V) {
+        self.cuda.note(self.mass.load_of_residual(r, load));
+    }
+
     fn solve_pressure(&mut self, b: &V, x: &mut V, stop: &Stop) -> Result<Solution, SolveError> {
         let Self { cuda, mass, pressure, .. } = self;
         pressure.solve(b, x, |u, mu| cuda.note(mass.mass(u, mu)), stop)

@@ -7,7 +7,7 @@ use super::flow::{Flow, Parts, stop};
 use super::forcing::Forcing;
 use super::host::HostMachine;
 use super::laws;
-use super::machine::{Machine, Pass};
+use super::machine::Machine;
 use super::penalty::PenaltyStep;
 use crate::systems::SystemError;
 use crate::systems::device::Device;
@@ -18,7 +18,8 @@ use crate::systems::solves::{Driven, Histories, PhaseSeconds, SolveStatistics};
 use dgsuite_basis::Representation;
 use dgsuite_gpu::{ExactSum, GpuError, Host};
 use dgsuite_ops::{
-    BoundarySamples, Discretization, Norms, OpsError, PartSummary, Sample, StepMeasure, elliptic_places,
+    BoundarySamples, Discretization, Norms, OpsError, PartSummary, Sample, Scheme, StepMeasure,
+    elliptic_places,
 };
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
@@ -74,7 +75,7 @@ fn build<M: Machine + 'static>(
     let dim = setup.mesh.dim();
     let sipdg = &Arc::clone(&machine.elliptics().nodes);
     let laws::Posed { equation, boundaries } = laws::state(setup, law)?;
-    let scheme = laws::scheme(Pass::Coupling, setup.order, setup.mesh.seen());
+    let scheme = Scheme::on_elliptic_nodes(setup.order);
     let fields =
         Discretization::new(Arc::clone(setup.mesh.seen()), &scheme, equation, boundaries, Arc::clone(host))?;
     let places = elliptic_places(&fields, sipdg)?;

@@ -261,7 +261,7 @@ impl<M: Machine> Flow<M> {
         let dim = hat.0.len();
         let inputs: Vec<_> = hat.0.iter().enumerate().collect();
         self.machine.pass(Pass::Coupling, t, &inputs, &mut [(dim, divergence)])?;
-        self.machine.mass(divergence, load);
+        self.machine.load_of_residual(divergence, load);
         divergence.copy_from(load);
         load.axpby(s, divergence, 0.0);
         Ok(())
@@ -269,10 +269,12 @@ impl<M: Machine> Flow<M> {
 
     /// `gradient ← −∇p` with homogeneous boundary values; `p` is in `work.phi`.
     fn gradient(&mut self, t: f64) -> Result<(), OpsError> {
-        let Work { gradient, phi, .. } = &mut self.work;
+        let Work { gradient, phi, load, .. } = &mut self.work;
         let dim = gradient.0.len();
         let mut outputs: Vec<_> = gradient.0.iter_mut().enumerate().collect();
-        self.machine.pass(Pass::Coupling, t, &[(dim, phi)], &mut outputs)
+        self.machine.pass(Pass::Coupling, t, &[(dim, phi)], &mut outputs)?;
+        gradient.0.iter_mut().for_each(|residual| self.machine.rate_of_residual(residual, load));
+        Ok(())
     }
 
     /// Adds to `gradient` the load in `work.b` of the pressure on open boundaries, if there are any.
@@ -567,8 +569,8 @@ impl<M: Machine> Flow<M> {
         let mut outputs: Vec<_> = gradient.0.iter_mut().enumerate().collect();
         self.machine.pass(Pass::Penalty, 0.0, &inputs, &mut outputs)?;
         let mut square = 0.0;
-        for (u, rate) in self.u[0].0.iter().zip(&gradient.0) {
-            self.machine.mass(rate, load);
+        for (u, residual) in self.u[0].0.iter().zip(&gradient.0) {
+            self.machine.load_of_residual(residual, load);
             square -= u.dot(load);
         }
         // Without jumps the sum is rounding of either sign.

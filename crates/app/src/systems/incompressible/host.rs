@@ -213,6 +213,10 @@ impl Machine for HostMachine {
         self.elliptics.nodes.inverse_mass(b, u);
     }
 
+    fn load_of_residual(&self, r: &V, load: &mut V) {
+        self.elliptics.nodes.load_of_residual(r, load);
+    }
+
     fn solve_pressure(&mut self, b: &V, x: &mut V, stop: &Stop) -> Result<Solution, SolveError> {
         let Self { host, elliptics, pressure, .. } = self;
         host.install(|| pressure.solve(b, x, |u, mu| elliptics.nodes.mass(u, mu), stop))

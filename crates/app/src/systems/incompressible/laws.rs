@@ -31,8 +31,10 @@ const MOST_POINTS: usize = 10;
 /// function. On other shapes it does so in one direction only, and the rule of degree 3p has the same points
 /// along a line in the volume and on faces, for which GPUs have fast kernels. On hexahedra of order 7 and 8
 /// ten points a line must do, degree 19.
+///
+/// Operators whose loads must cancel those of boundary data, or be symmetric, leave the mass matrix to the
+/// elliptic operator: on curved elements there is one for all terms of a step.
 pub(super) fn scheme(pass: Pass, order: usize, mesh: &Mesh) -> Scheme {
-    let own = Scheme::on_elliptic_nodes(order);
     let has = |shape| mesh.sets.iter().any(|set| set.shape == shape);
     let simplices = mesh.sets.iter().all(|set| matches!(set.shape, Shape::Triangle | Shape::Tetrahedron));
     let face = match 2 * MOST_POINTS - 1 {
@@ -42,9 +44,10 @@ pub(super) fn scheme(pass: Pass, order: usize, mesh: &Mesh) -> Scheme {
     let volume = if simplices { (3 * order - 1).max(2 * order) } else { face };
     match pass {
         Pass::Convection | Pass::Transport => {
+            let own = Scheme::on_elliptic_nodes(order);
             Scheme { volume: Some(Cubature::Degree(volume)), face: Some(Cubature::Degree(face)), ..own }
         }
-        Pass::Coupling | Pass::Elementwise | Pass::Penalty => own,
+        Pass::Coupling | Pass::Elementwise | Pass::Penalty => Scheme::loads_on_elliptic_nodes(order),
     }
 }
 

@@ -71,7 +71,9 @@ pub(super) trait Machine: Send {
     /// A matrix from a list of `n` numbers to vectors of nodes.
     fn load(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<Self::V>>, SystemError>;
 
-    /// Evaluates a first-order operator at time `t`: inputs and outputs are pairs of field and vector.
+    /// Evaluates a first-order operator at time `t`: inputs and outputs are pairs of field and vector. The
+    /// outputs of convection are rates of change, those of other operators residuals: their load is
+    /// [`load_of_residual`](Self::load_of_residual).
     fn pass(
         &mut self,
         pass: Pass,
@@ -83,6 +85,15 @@ pub(super) trait Machine: Send {
     fn mass(&self, u: &Self::V, mu: &mut Self::V);
     /// `u ← M⁻¹ b`.
     fn inverse_mass(&self, b: &Self::V, u: &mut Self::V);
+    /// `load ←` the residual `r` of a pass, tested with the functions.
+    fn load_of_residual(&self, r: &Self::V, load: &mut Self::V);
+    /// `r ← M⁻¹` times the load of the residual `r` of a pass; `work` is overwritten.
+    fn rate_of_residual(&self, r: &mut Self::V, work: &mut Self::V) {
+        if !self.elliptics().nodes.residuals_are_rates() {
+            self.load_of_residual(r, work);
+            self.inverse_mass(work, r);
+        }
+    }
 
     /// Solves the pressure's problem from the guess in `x`. The load `b` is that of the velocity's functions.
     fn solve_pressure(&mut self, b: &Self::V, x: &mut Self::V, stop: &Stop) -> Result<Solution, SolveError>;

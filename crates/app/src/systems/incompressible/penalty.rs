@@ -169,10 +169,13 @@ impl<M: Machine> LinearOperator<Components<M::V>> for Penalised<'_, M> {
         let mut pass = || {
             let inputs: Vec<_> = velocity().collect();
             machine.pass(Pass::Elementwise, 0.0, &inputs, &mut [(dim, &mut **divergence)])?;
+            machine.rate_of_residual(divergence, scaled);
             scaled.add_product(1.0, self.tau, divergence, 0.0);
             let inputs: Vec<_> = velocity().chain([(dim, &**scaled), (dim + 1, self.jump)]).collect();
             let mut outputs: Vec<_> = rate.0.iter_mut().enumerate().collect();
-            machine.pass(Pass::Penalty, 0.0, &inputs, &mut outputs)
+            machine.pass(Pass::Penalty, 0.0, &inputs, &mut outputs)?;
+            rate.0.iter_mut().for_each(|residual| machine.rate_of_residual(residual, moved));
+            Ok(())
         };
         if let Err(error) = pass() {
             self.refused.borrow_mut().get_or_insert(error);

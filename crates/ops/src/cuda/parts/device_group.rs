@@ -18,7 +18,7 @@ use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use crate::space::connect::Neighbours;
 use crate::space::group::Group;
-use crate::space::scheme::Form;
+use crate::space::scheme::{Form, MetricRule};
 use crate::space::step_measure::StepMeasure;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig};
@@ -309,6 +309,11 @@ impl<T: PackScalar> DeviceGroup<T> {
                 let upload = |what, values: &[T]| DeviceBuffer::from_slice(cuda, what, values);
                 let own = chosen.entries().map(|entries| FastOperators::new(cuda, entries, wide));
                 let map: &[T] = if chosen.takes_map() { &part.map } else { &[] };
+                let ones = match part.spec.rule {
+                    MetricRule::Reference => vec![T::from_f64(1.0); part.inverse_jacobian.len()],
+                    _ => Vec::new(),
+                };
+                let inverse_jacobian = if ones.is_empty() { &part.inverse_jacobian[..] } else { &ones };
                 Ok(DevicePart {
                     fast: own.transpose()?,
                     residual,
@@ -320,7 +325,7 @@ impl<T: PackScalar> DeviceGroup<T> {
                     speed,
                     metric: upload("metric terms", &part.metric)?,
                     face: upload("normals", &part.face)?,
-                    inverse_jacobian: upload("Jacobians", &part.inverse_jacobian)?,
+                    inverse_jacobian: upload("Jacobians", inverse_jacobian)?,
                     weighted: upload("mass corrections", &part.weighted)?,
                     inverse: upload("inverse mass matrices", &part.inverse)?,
                     map: upload("derivatives of maps", map)?,

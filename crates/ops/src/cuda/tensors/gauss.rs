@@ -219,7 +219,7 @@ impl GaussTables {
 pub(crate) const fn knows(rule: MetricRule, as_many: bool) -> bool {
     match rule {
         MetricRule::Affine => true,
-        MetricRule::Collocated | MetricRule::WeightAdjusted => as_many,
+        MetricRule::Collocated | MetricRule::WeightAdjusted | MetricRule::Reference => as_many,
         MetricRule::Stored => false,
     }
 }

@@ -79,7 +79,8 @@ impl Sizes {
 
 const fn rule_number(rule: MetricRule) -> u8 {
     match rule {
-        MetricRule::Affine => 0,
+        // The factor of affine elements is part of their metric.
+        MetricRule::Affine | MetricRule::Reference => 0,
         MetricRule::Collocated => 1,
         MetricRule::WeightAdjusted => 2,
         MetricRule::Stored => 3,

@@ -15,6 +15,8 @@ pub(crate) enum DeviceMass {
     Diagonal(Vec<f64>),
     /// The reference matrix and its inverse, and `J` of each element.
     Reference { matrices: [Rows; 2], jacobian: Vec<f64> },
+    /// The reference matrix with `J = 1` on this number of elements, in place of the matrix of loads.
+    Load { matrix: Rows, elements: usize },
     /// The matrix of each element and its inverse, `[element][column][row]`.
     Dense([Vec<f64>; 2]),
 }
@@ -50,5 +52,21 @@ impl Sipdg<f64> {
             Ok(DeviceMass::Dense([0, 1].map(|k| blocks.iter().flat_map(|b| b[k].transpose().data).collect())))
         };
         space.problem.host.install(|| layout.spans.iter().map(of_span).collect())
+    }
+
+    /// The matrices from residuals to loads of the parts where they are not the mass matrix, see
+    /// [`load_of_residual`](Self::load_of_residual).
+    pub(crate) fn device_load(&self, layout: &DeviceLayout) -> Vec<Option<DeviceMass>> {
+        let of_span = |span: &super::DeviceSpan| {
+            let (g, p) = span.place;
+            let reference = &self.space.groups[g].parts[p].reference;
+            let elements = span.elements.len();
+            let matrix = || match reference.tensor {
+                Some(_) => DeviceMass::Diagonal(reference.volume.weights.repeat(elements)),
+                None => DeviceMass::Load { matrix: Rows::dense(&clean(&reference.mass)), elements },
+            };
+            self.space.leaves_out_jacobian(g, p).then(matrix)
+        };
+        layout.spans.iter().map(of_span).collect()
     }
 }
