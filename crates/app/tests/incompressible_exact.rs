@@ -28,7 +28,7 @@ fn setup(mesh: Mesh, law: Incompressible, order: usize, exact: &Arc<dyn Exact>) 
     let mut setup = Setup::new(Arc::new(mesh), Law::Incompressible(law), order);
     for name in names {
         let kind = match name.as_str() {
-            "xmax" => BoundaryKind::Open { backflow: true, data: Some(Arc::clone(exact)) },
+            "xmax" => BoundaryKind::Open { backflow: None, data: Some(Arc::clone(exact)) },
             _ => BoundaryKind::Prescribed(Arc::clone(exact)),
         };
         setup.boundaries.insert(name, kind);

@@ -3,6 +3,8 @@
 use std::f64::consts::PI;
 use std::path::PathBuf;
 
+use crate::systems::incompressible::Backflow;
+
 use super::keys::INCOMPRESSIBLE_FLOW;
 use super::keys::{FLOW, Scope};
 use super::node::{Node, Value};
@@ -169,8 +171,8 @@ pub enum Condition {
     Outflow,
     /// An open boundary of incompressible flow.
     Open {
-        /// Whether the pressure is reduced where the flow enters.
-        backflow: bool,
+        /// How the pressure is reduced where the flow enters.
+        backflow: Option<Backflow>,
         /// The solution whose pressure and normal derivative of the velocity are imposed.
         exact: Option<StateSpec>,
     },
@@ -305,12 +307,20 @@ fn of_other_models(word: &Located<String>, model: &str) -> InputError {
 /// An outflow of incompressible flow.
 fn open(section: &Section<'_>) -> Result<Condition, InputError> {
     let kind = section.choice("kind", &[("dong", true), ("do-nothing", false)])?;
+    let dong = kind.is_none_or(|kind| kind.value);
+    let mut backflow = Backflow::default();
     let exact = match section.has("exact") {
         true => Some(StateSpec::read(section, &["type", "kind"])?),
         // Without a solution there are no parameters, whose names would be free.
-        false => section.only(&["type", "kind", "exact"]).map(|()| None)?,
+        false => {
+            let scales: &[&str] = if dong { &["velocity", "delta"] } else { &[] };
+            section.only(&[&["type", "kind", "exact"], scales].concat())?;
+            backflow.velocity = section.positive("velocity")?.map(|given| given.value);
+            backflow.delta = section.positive("delta")?.map_or(backflow.delta, |given| given.value);
+            None
+        }
     };
-    Ok(Condition::Open { backflow: kind.is_none_or(|kind| kind.value), exact })
+    Ok(Condition::Open { backflow: dong.then_some(backflow), exact })
 }
 
 /// A curved wall on straight faces: with known or estimated normals.

@@ -1,5 +1,6 @@
 //! The run of a model in time: set-up, march, results, summary.
 
+mod backflow;
 mod failure;
 mod summary;
 

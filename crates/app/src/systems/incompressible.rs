@@ -32,7 +32,7 @@ mod subcycles;
 mod velocity;
 
 pub use super::setup::{
-    FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
+    Backflow, FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
 };
 pub(super) use engine::engine;
 pub(crate) use first_order::FirstOrder;

@@ -156,6 +156,25 @@ impl Riemann {
     }
 }
 
+/// The reduction of the pressure where flow enters through an open boundary, which keeps the energy bounded:
+/// with the outward unit normal n, `p = ν n·∂u/∂n − ½|u|² Θ`, `Θ = ½ (1 − tanh(n·u/(U₀ δ)))`.
+///
+/// # Source
+/// Dong, Karniadakis, Chryssostomidis, J. Comput. Phys. 261 (2014) 83–105.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Backflow {
+    /// The velocity U₀; `None` for the root mean square of the flow's velocity over the domain, in each step.
+    pub velocity: Option<f64>,
+    /// The width δ of the step Θ, relative to U₀.
+    pub delta: f64,
+}
+
+impl Default for Backflow {
+    fn default() -> Self {
+        Self { velocity: None, delta: 0.05 }
+    }
+}
+
 /// A boundary condition.
 #[derive(Clone)]
 pub enum BoundaryKind {
@@ -165,13 +184,8 @@ pub enum BoundaryKind {
     Outflow,
     /// An open boundary of incompressible flow, where the viscous stress balances the pressure.
     Open {
-        /// Whether the pressure is reduced where the flow enters, which keeps energy bounded: with the
-        /// outward unit normal n, `p = ν n·∂u/∂n − ½|u|² Θ(n·u)`, Θ being 1 for inflow and 0 for outflow,
-        /// smoothed by tanh.
-        ///
-        /// # Source
-        /// Dong, Karniadakis, Chryssostomidis, J. Comput. Phys. 261 (2014) 83–105.
-        backflow: bool,
+        /// How the pressure is reduced where the flow enters; `None` if it is zero there, too.
+        backflow: Option<Backflow>,
         /// A solution whose pressure and normal derivative of the velocity are imposed instead of zero.
         data: Option<Arc<dyn Exact>>,
     },

@@ -207,6 +207,24 @@ pub(super) const KEYS: &[Key] = &[
     .of(INCOMPRESSIBLE)
     .with(&["outflow"]),
     key(
+        "boundaries.<name>.velocity",
+        &[POSITIVE],
+        Says("the root mean square of the flow's velocity over the domain, in each step"),
+        "With `dong`, the velocity U₀ of the step between inflow and outflow, \
+         p = −½|u|² ½(1 − tanh(n·u/(U₀ δ))). Not beside `exact`.",
+    )
+    .of(INCOMPRESSIBLE)
+    .with(&["outflow"]),
+    key(
+        "boundaries.<name>.delta",
+        &[POSITIVE],
+        Value("0.05"),
+        "With `dong`, the width δ of the step between inflow and outflow, relative to `velocity`. Not beside \
+         `exact`.",
+    )
+    .of(INCOMPRESSIBLE)
+    .with(&["outflow"]),
+    key(
         "boundaries.<name>.adiabatic",
         &[Flag],
         Says("`true` without `temperature`"),

@@ -245,6 +245,7 @@ boundaries:
   f: { type: outflow, kind: dong, exact: sine, u: 1 }
   g: { type: outflow, exact: { p: 1 } }
   h: { type: outflow, exact: { name: sine } }
+  j: { type: outflow, velocity: 1, delta: 0.05 }
   i: { type: pressure-outlet, p: x }
 time:
   scheme: bdf3

@@ -83,6 +83,7 @@ pub(super) fn explain(
         log.warn("hint: the formula must be finite during the whole run");
         return;
     }
+    super::backflow::hints(solver).iter().for_each(|hint| log.warn(&format!("hint: {hint}")));
     if let Some((system, cause)) = unsolved {
         log.warn(&format!("hint: {}", unsolved::hint(system, cause)));
         return;

@@ -7,7 +7,7 @@ use super::components::Components;
 use super::machine::{Machine, Map};
 use super::role::{Role, named};
 use crate::systems::SystemError;
-use crate::systems::setup::BoundaryKind;
+use crate::systems::setup::{Backflow, BoundaryKind};
 use dgsuite_gpu::{GpuError, Vector};
 use dgsuite_ops::OpsError;
 use dgsuite_ops::elliptic::{BoundaryPoints, FluxPoints, Sipdg, Triplet};
@@ -15,9 +15,6 @@ use dgsuite_physics::incompressible::OpenPressure;
 use dgsuite_physics::trace::Recording;
 use dgsuite_physics::{Dual, Exact, Given};
 use std::collections::BTreeMap;
-
-/// The width of the smooth step at open boundaries, relative to the largest prescribed velocity.
-const SMOOTHING: f64 = 0.05;
 
 /// Half the interval of the difference quotient of wall velocities, at the start of a run.
 const RATE: f64 = 1e-5;
@@ -158,6 +155,42 @@ pub(super) struct Boundaries<V> {
     /// Of the boundaries of symmetry that are oblique or curved. It vanishes on planes.
     symmetry: Option<DoubleCurl<V>>,
     open: Option<Open<V>>,
+    /// Where an open boundary has no velocity of its own.
+    speed: Option<Speed<V>>,
+}
+
+/// The root mean square of a velocity over the domain, a velocity scale in the units of the flow. It depends
+/// on the present velocity alone.
+struct Speed<V> {
+    volume: f64,
+    work: V,
+}
+
+impl<V: Vector<Scalar = f64>> Speed<V> {
+    fn new<M: Machine<V = V>>(machine: &M, sipdg: &Sipdg<f64>) -> Result<Self, GpuError> {
+        let one = machine.upload(&sipdg.project(&|_, _| 1.0))?;
+        let mut work = one.zeros_like()?;
+        machine.mass(&one, &mut work);
+        Ok(Self { volume: one.dot(&work), work })
+    }
+
+    fn of<M: Machine<V = V>>(&mut self, machine: &M, u: &Components<V>) -> f64 {
+        let mut square = 0.0;
+        for u in &u.0 {
+            machine.mass(u, &mut self.work);
+            square += u.dot(&self.work);
+        }
+        (square / self.volume).max(0.0).sqrt()
+    }
+}
+
+/// The step between inflow and outflow of a condition that has one.
+fn backflow(kind: &BoundaryKind) -> Option<Backflow> {
+    match kind {
+        BoundaryKind::Open { backflow, data: None } => *backflow,
+        BoundaryKind::Outflow => Some(Backflow::default()),
+        _ => None,
+    }
 }
 
 impl<V: Vector<Scalar = f64>> Boundaries<V> {
@@ -191,6 +224,9 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         let on = sipdg.boundary_points(&oblique);
         let symmetry = (!on.is_empty()).then(|| DoubleCurl::new(machine, &on, dim)).transpose()?;
         let names = named(kinds, Role::Open);
+        let scaled = names.iter().filter_map(|name| backflow(&kinds[*name]));
+        let scaled = scaled.filter(|backflow| backflow.velocity.is_none()).count() > 0;
+        let speed = scaled.then(|| Speed::new(machine, sipdg)).transpose()?;
         let on = On::new(sipdg, &names)?;
         let push = |d: usize| machine.load(on.len(), &on.flux_load(|q| -on.flux.normals[q][d]));
         let open = match on.len() {
@@ -209,7 +245,7 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
                 work: zeros(n)?,
             }),
         };
-        Ok(Self { dim, viscosity, walls, symmetry, open })
+        Ok(Self { dim, viscosity, walls, symmetry, open, speed })
     }
 
     /// Evaluates the data at time `t`. Open boundaries that react to the flow use the velocity `star`, the
@@ -220,13 +256,15 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         t: f64,
         star: &Components<V>,
     ) -> Result<(), GpuError> {
-        let mut largest = 0.0_f64;
         if let Some(walls) = &mut self.walls {
             walls.update(machine, t)?;
-            largest = walls.velocity.norm_max();
         }
         let (dim, viscosity) = (self.dim, self.viscosity);
-        self.open.as_mut().map_or(Ok(()), |open| open.update(machine, (t, star), (dim, viscosity, largest)))
+        let speed = self.speed.as_mut().map_or(0.0, |speed| speed.of(machine, star));
+        if let Some(open) = &mut self.open {
+            open.update(machine, (t, star), (dim, viscosity, speed))?;
+        }
+        Ok(())
     }
 
     /// Adds the boundary terms of the pressure's problem of dual splitting, `−s ⟨q, n·g⟩ − ν ⟨q, n·∇×∇×u⟩` on
@@ -376,7 +414,7 @@ impl<V: Vector<Scalar = f64>> Open<V> {
         &mut self,
         machine: &M,
         (t, star): (f64, &Components<V>),
-        (dim, viscosity, largest): (usize, f64, f64),
+        (dim, viscosity, speed): (usize, f64, f64),
     ) -> Result<(), GpuError> {
         let n = self.places.points.len();
         let (mut pressure, mut traction) = (vec![0.0; n], None);
@@ -405,7 +443,8 @@ impl<V: Vector<Scalar = f64>> Open<V> {
                         };
                     }
                 }
-                BoundaryKind::Open { backflow: true, data: None } | BoundaryKind::Outflow => {
+                kind => {
+                    let Some(Backflow { velocity: own, delta }) = backflow(kind) else { continue };
                     if velocity.is_none() {
                         let mut traces = Vec::new();
                         for u in &star.0 {
@@ -415,7 +454,8 @@ impl<V: Vector<Scalar = f64>> Open<V> {
                         velocity = Some(traces);
                     }
                     let Some(velocity) = &velocity else { continue };
-                    let width = SMOOTHING * if largest > 0.0 { largest } else { 1.0 };
+                    // A fluid at rest has no scale, and needs none.
+                    let width = (delta * own.unwrap_or(speed)).max(f64::MIN_POSITIVE);
                     let open = OpenPressure { viscosity, width };
                     for &q in of {
                         let u: [f64; 3] = std::array::from_fn(|d| velocity.get(d).map_or(0.0, |u| u[q]));
@@ -423,7 +463,6 @@ impl<V: Vector<Scalar = f64>> Open<V> {
                         pressure[q] = open.pressure(&u, &[0.0; 3], &self.places.normals[q]);
                     }
                 }
-                _ => {}
             }
         }
         let before = self.last.get_or_insert_with(|| pressure.clone());
