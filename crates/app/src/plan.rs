@@ -289,9 +289,6 @@ impl Plan {
         let conditions = reader.finish();
         warnings.extend(odd);
         let first = pipeline.boundaries.first().map_or(&pipeline.place, |spec| &spec.name.place);
-        if !mesh.is_part() {
-            boundaries::balance::check(&law, &boundaries, mesh.seen(), first)?;
-        }
         let exact = exact(&monitors, initial_spec, &initial);
         let mesh_digest = mesh.digest();
         let Found { restart, projected, place: restart_place } =
@@ -299,6 +296,9 @@ impl Plan {
         let former = restart::former(restart.as_ref(), &directory, choices)?;
         let start = restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
         let time = time_plan(&pipeline, start)?;
+        if !mesh.is_part() {
+            boundaries::balance::check(&law, &boundaries, mesh.seen(), first, (start, time.end))?;
+        }
         warnings.extend(restart.as_ref().and_then(|(file, saved)| restart::other_law(file, saved, &law)));
         warnings.extend(monitors::late_means(&pipeline, time.end));
         warnings.extend(small_eta(pipeline.space.eta, &mesh.set_sizes()));

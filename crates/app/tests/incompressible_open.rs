@@ -1,4 +1,4 @@
-//! Open boundaries of incompressible flow, by the program.
+//! Open boundaries and the balance of prescribed velocities of incompressible flow, by the program.
 
 #![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
@@ -78,4 +78,70 @@ output: { fields: none, checkpoint: none }
     let nothing = "{ type: outflow, kind: do-nothing }";
     let nothing = run(&case.replace("{ type: pressure-outlet, p: 0 }", nothing));
     assert!(nothing.stderr.contains("\"xmax\" (do-nothing)"), "{}", nothing.stderr);
+}
+
+/// A closed box with a lid and an inlet.
+const BOX: &str = "
+mesh: { generate: { shape: quad, cells: [2, 2] } }
+physics: { model: incompressible, viscosity: 0.05 }
+space: { order: 3 }
+boundaries:
+  xmin: { type: dirichlet, u: y*(1-y), v: 0 }
+  xmax: { type: dirichlet, u: y*(1-y), v: 0 }
+  ymin: { type: no-slip-wall }
+  ymax: { type: no-slip-wall, velocity: [1, 0] }
+time: { dt: 0.005, steps: 4, graded_start: false }
+output: { fields: none, checkpoint: none }
+";
+
+#[test]
+fn prescribed_velocities_balance_at_all_times() {
+    let balanced = Case::new(BOX).dgsuite(&["run", "case.yaml"]);
+    assert_eq!(balanced.code, 0, "{}", balanced.stderr);
+    // Ten percent more than enters; a flow that begins later; a lid that moves out of the box.
+    for (set, parts) in [
+        ("boundaries.xmax.u=1.1*y*(1-y)", ["let in -1.6667e-2 more", "no boundary is open"]),
+        ("boundaries.xmin.u=(1+sin(10*t))*y*(1-y)", ["they let out at time", "no boundary is open"]),
+        ("boundaries.ymax.velocity=[1, 0.2]", ["let in -2.0000e-1 more", "no boundary is open"]),
+    ] {
+        let outcome = Case::new(BOX).dgsuite(&["check", "case.yaml", "--set", set]);
+        assert_eq!(outcome.code, 2, "{set}: {}", outcome.stderr);
+        parts.iter().for_each(|part| assert!(outcome.stderr.contains(part), "{set}: {}", outcome.stderr));
+    }
+    // What the looks of the plan miss, a step finds: 1 % of the flow, and a pulse.
+    let pulse = "boundaries.xmax.u=(1+0.1*exp(-((t-0.0101)/0.001)^2))*y*(1-y)";
+    for (set, code) in [("boundaries.xmax.u=1.02*y*(1-y)", 2), (pulse, 1)] {
+        let outcome = Case::new(BOX).dgsuite(&["run", "case.yaml", "--set", set]);
+        assert_eq!(outcome.code, code, "{set}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("more than they let out"), "{set}: {}", outcome.stderr);
+    }
+    // The message of a wall that moves across itself says what happens.
+    let open = BOX.replace("{ type: dirichlet, u: y*(1-y), v: 0 }\n  ymin", "{ type: outflow }\n  ymin");
+    let lid = "boundaries.ymax.velocity=[1, 0.2]";
+    let warned = Case::new(&open).dgsuite(&["check", "case.yaml", "--set", lid]);
+    let text = format!("{}{}", warned.stdout, warned.stderr);
+    assert!(text.contains("fluid passes through it with this velocity"), "{text}");
+}
+
+#[test]
+fn errors_of_a_pressure_without_a_level_compare_the_same_means() {
+    let summary = Case::new(
+        "
+mesh: { generate: { shape: quad, cells: [2, 2] } }
+physics: { model: incompressible, viscosity: 0.05, forcing: { u: 3*x^2 } }
+space: { order: 3 }
+initial: { exact: { u: 0, v: 0, p: 7 + x^3 } }
+boundaries:
+  xmin: { type: no-slip-wall }
+  xmax: { type: no-slip-wall }
+  ymin: { type: no-slip-wall }
+  ymax: { type: no-slip-wall }
+time: { dt: 0.01, steps: 3 }
+solver: { pressure: { tolerance: 1e-12 } }
+output: { fields: none, checkpoint: none }
+monitors: [{ error: { exact: { u: 0, v: 0, p: 7 + x^3 } } }]
+",
+    )
+    .run(&[]);
+    assert!(number(&summary, "/error/l2/p") < 1e-8 && number(&summary, "/error/linf/u") < 1e-9, "{summary}");
 }

@@ -375,3 +375,24 @@ fn mistakes_are_named_with_their_place() {
         &["did you mean `linear.iterations`?"],
     );
 }
+
+/// With κ from 1 to 10⁶ the residual of the solution is rounding above the default tolerance.
+#[test]
+fn jumps_of_kappa_leave_a_solution_to_rounding() {
+    for order in ["3", "5"] {
+        let case = Case::new(&format!(
+            "
+mesh: {{ generate: {{ shape: quad, cells: [8, 8] }} }}
+physics: {{ model: poisson, forcing: 1, kappa: \"if(sin(4*pi*x)*sin(4*pi*y) > 0, 1e6, 1)\" }}
+space: {{ order: {order} }}
+boundaries:
+  xmin: {{ type: dirichlet, u: 0 }}
+  xmax: {{ type: dirichlet, u: 0 }}
+  ymin: {{ type: dirichlet, u: 0 }}
+  ymax: {{ type: dirichlet, u: 0 }}
+output: {{ fields: none }}
+"
+        ));
+        assert!(number(&case.run(&[]), "/integral/u") > 2e-3);
+    }
+}

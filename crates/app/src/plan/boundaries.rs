@@ -55,7 +55,8 @@ pub fn resolve(
         let (kind, given) = condition(spec, on_rank, states, start, &points)?;
         match (&spec.condition, given) {
             (Condition::NoSlipWall { .. }, Some(given)) => {
-                warnings.extend(given.leaves_its_place(mesh, name));
+                let passes = !states.variables.primitive.contains(&"rho");
+                warnings.extend(given.leaves_its_place(mesh, name, passes));
             }
             (Condition::SubsonicInflow { direction: Some(direction), .. }, Some(given))
                 // A part has some faces of the boundary only.

@@ -82,6 +82,14 @@ impl EllipticRun {
                 imbalance.total, imbalance.size
             ));
         }
+        if let Ok(solution) = &solved.outcome
+            && solution.true_residual > solution.target
+        {
+            log.note(&format!(
+                "rounding allows no smaller residual than {:.3e}; the tolerance asks for {:.3e}",
+                solution.true_residual, solution.target
+            ));
+        }
         solved
     }
 

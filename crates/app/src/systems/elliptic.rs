@@ -39,7 +39,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use dgsuite_amg::{AmgError, MatrixError, Reference, SolveError, Stop};
+use dgsuite_amg::{AmgError, MatrixError, Reference, Solution, SolveError, Stop};
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
 use dgsuite_mesh::Mesh;
 pub use dgsuite_ops::elliptic::{EllipticBoundary as EllipticKind, EllipticErrors as Errors};
@@ -367,6 +367,7 @@ impl Elliptic {
         if let Err(error) = self.solver.fetch(&mut self.x) {
             refused.get_or_insert(error);
         }
+        let outcome = outcome.or_else(|error| self.accept_rounding(error));
         if let Some(constants) = &self.constants {
             constants.set_means(&self.operator.0, &mut self.x, self.setup.mean_of.as_ref());
         }
@@ -380,6 +381,21 @@ impl Elliptic {
         let u = self.x.to_vec();
         let integral = self.operator.0.integral(&u);
         Solved { u, outcome, refused, bad_datum, stopped, right_hand_side_s, solve_s, integral, imbalance }
+    }
+
+    /// Returns a solve that has stagnated as a solution if its residual is rounding: below a few times
+    /// `ε ‖D x‖` with the diagonal D, which large jumps of κ make larger than the tolerance. The last iterate
+    /// is then the solution of a problem that differs by rounding.
+    fn accept_rounding(&self, error: SolveError) -> Result<Solution, SolveError> {
+        let SolveError::Stagnated { iterations, residual, target, history } = error else {
+            return Err(error);
+        };
+        let terms = self.operator.0.diagonal().into_iter().zip(self.x.iter());
+        let size = terms.map(|(d, x)| (d * x).powi(2)).sum::<f64>().sqrt();
+        if residual <= ROUNDINGS * f64::EPSILON * size {
+            return Ok(Solution { iterations, residuals: history, true_residual: residual, target });
+        }
+        Err(SolveError::Stagnated { iterations, residual, target, history })
     }
 
     /// Computes `b`. For a singular problem, removes the part for which no solution exists and returns it.
@@ -407,6 +423,9 @@ impl Elliptic {
         located(self.operator.0.sample(u, order), &self.setup.mesh)
     }
 }
+
+/// The residual of a solution is rounding below this number of `ε` times its terms.
+const ROUNDINGS: f64 = 10.0;
 
 /// Makes the operator of a set-up.
 fn operator(setup: &EllipticSetup, host: &Arc<Host>) -> Result<Operator<f64>, EllipticError> {

@@ -50,14 +50,17 @@ pub enum SystemError {
     },
     /// Prescribed velocities of incompressible flow that let in more fluid than they let out.
     #[error(
-        "the prescribed velocities let in {inflow:.4e} more than they let out, of {size:.4e} in and out, and no \
-         boundary is open"
+        "the prescribed velocities let in {inflow:.4e} more than they let out{}, of {size:.4e} in and out, and no \
+         boundary is open",
+        later(*time)
     )]
     NetInflow {
         /// The net inflow: volume (in the plane area) per time.
         inflow: f64,
-        /// The sum of inflow and outflow.
+        /// The sum of inflow and outflow, the largest so far.
         size: f64,
+        /// The time.
+        time: f64,
     },
     /// A saved state of another law.
     #[error(
@@ -153,6 +156,11 @@ impl From<OpsError> for SystemError {
     fn from(error: OpsError) -> Self {
         Self::Ops(error)
     }
+}
+
+/// The time of an error, if it is not the start.
+fn later(time: f64) -> String {
+    if time == 0.0 { String::new() } else { format!(" at time {time:.6e}") }
 }
 
 /// Names the expected number of coefficients.

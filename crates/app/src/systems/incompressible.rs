@@ -36,3 +36,4 @@ pub use super::setup::{
 };
 pub(super) use engine::engine;
 pub(crate) use first_order::FirstOrder;
+pub(crate) use laws::wall_velocity;

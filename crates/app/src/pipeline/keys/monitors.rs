@@ -23,7 +23,14 @@ pub(super) const KEYS: &[Key] = &[
     .of(FLOW),
     key("monitors[].residual", &[Section], Nothing, "The L² norm of du/dt of each conserved variable.")
         .of(FLOW),
-    key("monitors[].error", &[Section], Nothing, "Norms of the error against an exact solution.").of(FLOW),
+    key(
+        "monitors[].error",
+        &[Section],
+        Nothing,
+        "Norms of the error against an exact solution. Where no boundary of incompressible flow has a pressure, \
+         pressures of the same mean are compared.",
+    )
+    .of(FLOW),
     key("monitors[].integral", &[Section], Nothing, "Integrals over the domain.").of(FLOW),
     key(
         "monitors[].divergence",

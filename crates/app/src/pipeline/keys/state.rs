@@ -244,7 +244,8 @@ pub(super) const KEYS: &[Key] = &[
         "boundaries.<name>.velocity",
         &[COMPONENTS, Section],
         Says("0: the wall is at rest"),
-        "The velocity of the wall along itself: a list, or a section with some components.",
+        "The velocity of the wall along itself: a list, or a section with some components. In incompressible \
+         flow a component normal to the wall lets fluid pass.",
     )
     .of(VISCOUS)
     .with(WALL),

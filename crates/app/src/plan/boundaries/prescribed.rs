@@ -425,9 +425,9 @@ impl Numbers {
         largest
     }
 
-    /// Warns if a wall moves across itself, which a fixed mesh cannot follow. Checks the midpoint of each
-    /// face of the boundary `name` at the times 0 and 1.
-    pub(super) fn leaves_its_place(&self, mesh: &Mesh, name: &str) -> Option<String> {
+    /// Warns if a wall moves across itself, which a fixed mesh cannot follow; `passes` says whether fluid
+    /// passes through it then. Checks the midpoint of each face of the boundary `name` at the times 0 and 1.
+    pub(super) fn leaves_its_place(&self, mesh: &Mesh, name: &str, passes: bool) -> Option<String> {
         if !self.has_known_vector() {
             return None;
         }
@@ -450,10 +450,14 @@ impl Numbers {
             }
         }
         let shown = place[..self.dim].iter().map(|c| format!("{c:.6}")).collect::<Vec<_>>().join(", ");
+        let what = match passes {
+            true => "fluid passes through it with this velocity, because the mesh does not move",
+            false => "it is ignored, because the mesh does not move",
+        };
         (across > ACROSS * fastest).then(|| {
             format!(
                 "boundaries.{name}: the velocity of the wall has a component of {across:.3e} normal to the \
-             wall at ({shown}); it is ignored, because the mesh does not move"
+                 wall at ({shown}); {what}"
             )
         })
     }

@@ -54,6 +54,12 @@ pub(super) fn explain(
     }
     let of_formula = bad_formula(plan, solver, trail, now);
     of_formula.iter().for_each(|text| log.warn(text));
+    if let RunError::System(SystemError::NetInflow { .. }) = error {
+        log.warn(
+            "hint: let the prescribed velocities balance at all times, or let one boundary be an `outflow`",
+        );
+        return;
+    }
     if let RunError::Time(TimeError::Rejected { .. }) | RunError::Stalled { by_error: true, .. } = error {
         log.warn("hint: allow a larger time.adaptive.tolerance; rounding alone is about 1e-15 of the solution, in single precision 1e-7");
         return;

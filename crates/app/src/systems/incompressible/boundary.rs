@@ -99,6 +99,32 @@ struct Walls<V> {
     work: V,
     at: Option<f64>,
     steady: bool,
+    /// Where the walls must let out what they let in.
+    balance: Option<Balance>,
+}
+
+/// The largest net flux through walls, relative to the largest flux in and out, that is accepted. The solver
+/// distributes what is left, which may come from the quadrature.
+const UNBALANCED: f64 = 5e-3;
+
+/// The balance of the fluxes through walls.
+struct Balance {
+    /// The weights of the points; 0 where fluxes are not integrated.
+    weights: Vec<f64>,
+    /// The largest flux in and out so far.
+    largest: f64,
+}
+
+impl Balance {
+    fn check(&mut self, normal: &[f64], time: f64) -> Result<(), SystemError> {
+        let fluxes = || normal.iter().zip(&self.weights).map(|(u, w)| w * u);
+        let net: f64 = fluxes().sum();
+        self.largest = fluxes().map(f64::abs).sum::<f64>().max(self.largest);
+        match net.abs() > UNBALANCED * self.largest {
+            true => Err(SystemError::NetInflow { inflow: -net, size: self.largest, time }),
+            false => Ok(()),
+        }
+    }
 }
 
 /// `n·∇×∇×u` at the points of some boundaries.
@@ -206,6 +232,8 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         let field = |n: usize| (0..dim).map(|_| zeros(n)).collect::<Result<_, _>>().map(Components);
         let names = named(kinds, Role::Wall);
         let on = On::new(sipdg, &names)?;
+        let closed = named(kinds, Role::Open).is_empty();
+        let weights = [vec![0.0; on.first], on.flux.weights.clone()].concat();
         let walls = match on.len() {
             0 => None,
             n => Some(Walls {
@@ -218,6 +246,7 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
                 work: zeros(n)?,
                 at: None,
                 steady: names.iter().all(|name| kinds[*name].data().is_none_or(|data| data.is_steady())),
+                balance: closed.then_some(Balance { weights, largest: 0.0 }),
             }),
         };
         let oblique: Vec<&str> = machine.elliptics().oblique.iter().map(String::as_str).collect();
@@ -255,7 +284,7 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         machine: &M,
         t: f64,
         star: &Components<V>,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), SystemError> {
         if let Some(walls) = &mut self.walls {
             walls.update(machine, t)?;
         }
@@ -345,7 +374,7 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         machine: &M,
         t: f64,
         star: &Components<V>,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), SystemError> {
         self.update(machine, t, star)?;
         if let Some(walls) = &mut self.walls {
             let mut before = walls.normal.zeros_like()?;
@@ -360,12 +389,12 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
 }
 
 impl<V: Vector<Scalar = f64>> Walls<V> {
-    fn force<M: Machine<V = V>>(&mut self, machine: &M, t: f64) -> Result<(), GpuError> {
+    fn force<M: Machine<V = V>>(&mut self, machine: &M, t: f64) -> Result<(), SystemError> {
         self.at = None;
         self.update(machine, t)
     }
 
-    fn update<M: Machine<V = V>>(&mut self, machine: &M, t: f64) -> Result<(), GpuError> {
+    fn update<M: Machine<V = V>>(&mut self, machine: &M, t: f64) -> Result<(), SystemError> {
         if self.at.is_some_and(|at| self.steady || at == t) {
             return Ok(());
         }
@@ -396,7 +425,10 @@ impl<V: Vector<Scalar = f64>> Walls<V> {
         }
         let normal: Vec<f64> =
             (0..n).map(|q| (0..dim).map(|d| g[d][q] * self.places.normals[q][d]).sum()).collect();
-        self.velocity = Components(g.iter().map(|g| machine.numbers(g)).collect::<Result<_, _>>()?);
+        if let Some(balance) = &mut self.balance {
+            balance.check(&normal, t)?;
+        }
+        self.velocity = Components(g.iter().map(|g| machine.numbers(g)).collect::<Result<_, GpuError>>()?);
         self.normal = machine.numbers(&normal)?;
         self.at = Some(t);
         Ok(())

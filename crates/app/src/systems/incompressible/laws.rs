@@ -161,6 +161,11 @@ fn velocity(kind: &BoundaryKind, dim: usize, fields: usize) -> Option<Arc<dyn Ex
     }
 }
 
+/// The prescribed velocity of a boundary, if it has one.
+pub(crate) fn wall_velocity(kind: &BoundaryKind, dim: usize) -> Option<Arc<dyn Exact>> {
+    velocity(kind, dim, dim)
+}
+
 /// The state as output and norms see it: the law of the state with the given boundary data.
 pub(super) fn state(setup: &Setup, law: &Incompressible) -> Result<Posed, SystemError> {
     let law = Law { viscosity: law.viscosity };
