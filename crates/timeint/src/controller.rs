@@ -62,12 +62,32 @@ pub enum Finish {
 /// A step may be longer by this fraction in order to land, so that rounding does not leave a tiny step.
 pub const STRETCH: f64 = 1e-6;
 
+/// Events within this fraction of a step are one event, at the time of the last of them, if the next one is
+/// farther away than [`APART`] of a step.
+const TOGETHER: f64 = 0.01;
+const APART: f64 = 0.1;
+
+/// The number of equal steps with which a smooth run lands.
+const EVEN: f64 = 20.0;
+
+/// The largest ratio of a step to the one after it with which a smooth run approaches events that lie closer
+/// together than its steps.
+const SHRINKAGE: f64 = 1.6;
+
 /// Plans the steps of a run.
 ///
 /// With `dt` the wanted step and `r` the time left to the next event or to the end, the step is
 /// * `r`, which lands, if `r ≤ (1 + 10⁻⁶) dt`;
 /// * `r / 2` if `r < 2 dt`, so that the last two steps are equal and none is tiny;
 /// * `dt` otherwise.
+///
+/// A few events that are closer together than a hundredth of a step are one event, at the time of the last of
+/// them: two tables whose intervals differ by rounding do not force a tiny step.
+///
+/// [Smooth](Self::smooth) steps, for formulas that extrapolate over the sizes of past steps, change little
+/// from one to the next: they are evened out from 20 steps before an event, to `r/n` with the smallest n, and
+/// fall by a ratio of 1.6 at most before two events that are closer together than a step. The plan depends on
+/// the present time and on the times to come alone, so that a restart does not change it.
 ///
 /// Time is stored as the sum of two numbers, so that a fixed step that divides the run gives exactly the
 /// expected number of steps, however many there are.
@@ -91,6 +111,7 @@ pub struct Controller {
     steps: Option<u64>,
     end: Option<f64>,
     events: Events,
+    smooth: bool,
     now: TimePoint,
 }
 
@@ -118,7 +139,13 @@ impl Controller {
             return Err(TimeError::Endless);
         }
         let events = Events::new(start, end, events)?;
-        Ok(Self { size, steps, end, events, now: TimePoint { t: start, low: 0.0, step: 0 } })
+        Ok(Self { size, steps, end, events, smooth: false, now: TimePoint { t: start, low: 0.0, step: 0 } })
+    }
+
+    /// Lets the sizes of steps change little from one to the next, as multistep formulas need.
+    #[must_use]
+    pub fn smooth(self) -> Self {
+        Self { smooth: true, ..self }
     }
 
     /// Continues from a point of an earlier run, as if it had not been interrupted.
@@ -180,9 +207,13 @@ impl Controller {
         if wanted.is_nan() || wanted <= 0.0 {
             return Err(TimeError::StepLimit { step, t, limit });
         }
-        let target = self.events.next();
+        let target = self.target(self.now.t, self.events.ahead(), wanted).map(|(target, _)| target);
+        let wanted = if self.smooth { self.before_close_events(wanted) } else { wanted };
         let (dt, lands) = match target.map(|target| self.now.until(target)) {
             Some(left) if left <= wanted * (1.0 + STRETCH) => (left, true),
+            Some(left) if self.smooth && left < EVEN * wanted => {
+                (left / (left / wanted * (1.0 - STRETCH)).ceil().max(2.0), false)
+            }
             Some(left) if left < 2.0 * wanted * (1.0 - STRETCH) => (0.5 * left, false),
             _ => (wanted, false),
         };
@@ -197,6 +228,36 @@ impl Controller {
             return Err(TimeError::StepTooSmall { step, t, dt });
         }
         Ok(Some(Step { index: step, t, dt, t_next, lands, low }))
+    }
+
+    /// The first of the events `ahead` of the time `from`, or the last of those that are one event with it
+    /// for steps of size `dt`, and the events after it.
+    fn target<'a>(&self, from: f64, ahead: &'a [f64], dt: f64) -> Option<(f64, &'a [f64])> {
+        let first = *ahead.first()?;
+        let together = ahead.partition_point(|&t| t - first <= TOGETHER * dt);
+        // Frequent events are not thinned out.
+        let alone = first - from > 2.0 * TOGETHER * dt
+            && ahead.get(together).is_none_or(|next| next - ahead[together - 1] > APART * dt);
+        let n = if alone { together } else { 1 };
+        Some((ahead[n - 1], &ahead[n..]))
+    }
+
+    /// The largest step of at most `dt` from which steps can become as small as the gaps between the events
+    /// to come.
+    fn before_close_events(&self, dt: f64) -> f64 {
+        let (mut most, mut from, mut ahead) = (dt, self.now.t, self.events.ahead());
+        while let Some((event, rest)) = self.target(from, ahead, dt) {
+            // Steps whose sizes form a geometric series down to the gap.
+            let allowed = self.now.until(event) * (1.0 - 1.0 / SHRINKAGE);
+            if allowed >= most {
+                break;
+            }
+            if let Some((next, _)) = self.target(event, rest, dt) {
+                most = most.min(allowed + (next - event));
+            }
+            (from, ahead) = (event, rest);
+        }
+        most
     }
 
     /// Marks a planned step as done.
@@ -240,6 +301,69 @@ mod tests {
         let sizes: Vec<f64> = steps.iter().map(|s| s.dt).collect();
         let expected = [0.3, 0.3, 0.2, 0.2];
         assert!(sizes.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15), "{sizes:?}");
+    }
+
+    /// The smallest ratio of a step to one of its neighbours.
+    fn least_ratio(steps: &[Step]) -> f64 {
+        let ratios = steps.windows(2).map(|pair| (pair[0].dt / pair[1].dt).min(pair[1].dt / pair[0].dt));
+        ratios.fold(1.0, f64::min)
+    }
+
+    #[test]
+    fn events_that_differ_by_much_less_than_a_step_are_one() {
+        let third = 0.333_333_3;
+        let schedule = Schedule { events: vec![third, 2.0 * third, 3.0 * third], ..until(1.0) };
+        let steps = run(&schedule, StepSize::Fixed(0.005), 0.0);
+        assert!(least_ratio(&steps) > 0.49, "{}", least_ratio(&steps));
+        let landings: Vec<f64> = steps.iter().filter(|s| s.lands).map(|s| s.t_next).collect();
+        assert_eq!(landings, [third, 2.0 * third, 1.0]);
+        // Three tables, and the end.
+        let events = vec![0.5, 0.500_000_1, 0.500_02, 0.999_999_9, 0.999_999_999];
+        let steps = run(&Schedule { events, ..until(1.0) }, StepSize::Fixed(0.005), 0.0);
+        let landings: Vec<f64> = steps.iter().filter(|s| s.lands).map(|s| s.t_next).collect();
+        assert_eq!(landings, [0.500_02, 1.0]);
+        // Frequent output is not thinned out.
+        let events: Vec<f64> = (1..1000).map(|k| f64::from(k) * 1e-3).collect();
+        let schedule = Schedule { events, ..until(1.0) };
+        assert_eq!(run(&schedule, StepSize::Fixed(1.0), 0.0).len(), 1000);
+        assert_eq!(run(&schedule, StepSize::Fixed(0.005), 0.0).len(), 1000);
+    }
+
+    #[test]
+    fn smooth_steps_change_little_before_any_events() {
+        let plan = |schedule: &Schedule, dt: f64| {
+            let mut controller = Controller::new(schedule, StepSize::Fixed(dt)).unwrap().smooth();
+            let mut steps: Vec<Step> = Vec::new();
+            loop {
+                // Steps grow by a factor of two at most, as those of a multistep formula.
+                let wanted = steps.last().map_or(dt, |last| dt.min(2.0 * last.dt));
+                let Some(step) = controller.plan_size(wanted, 0.0).unwrap() else { return steps };
+                // A run that begins here takes the same step.
+                let mut again = Controller::new(schedule, StepSize::Fixed(dt)).unwrap().smooth();
+                again.resume(controller.now());
+                assert_eq!(again.plan_size(wanted, 0.0).unwrap(), Some(step));
+                controller.accept(&step);
+                steps.push(step);
+            }
+        };
+        // Without close events neighbours differ by a twentieth.
+        for (every, n) in [(0.1501, 7), (0.333_333_3, 3), (0.25, 4)] {
+            let events: Vec<f64> = (1..).map(|k| every * f64::from(k)).take_while(|t| *t < 1.0).collect();
+            let steps = plan(&Schedule { events, ..until(1.0) }, 0.002);
+            assert!(least_ratio(&steps) > 0.94, "{every}: {}", least_ratio(&steps));
+            assert_eq!(steps.iter().filter(|step| step.lands).count(), n);
+        }
+        for gap in [0.9, 0.5, 0.3, 0.1, 0.02] {
+            let dt = 0.01;
+            let events = vec![0.5, 0.5 + gap * dt, 0.8];
+            let steps = plan(&Schedule { events: events.clone(), ..until(1.0) }, dt);
+            assert!(least_ratio(&steps) > 0.49, "{gap}: {}", least_ratio(&steps));
+            let landings: Vec<f64> = steps.iter().filter(|s| s.lands).map(|s| s.t_next).collect();
+            assert_eq!(landings, [events[0], events[1], 0.8, 1.0]);
+            assert!(steps.len() < 120, "{} steps", steps.len());
+        }
+        let whole = plan(&until(10.0), 0.1);
+        assert!(whole.len() == 100 && whole.iter().all(|s| (s.dt - 0.1).abs() < 1e-14), "{}", whole.len());
     }
 
     #[test]

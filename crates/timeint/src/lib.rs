@@ -39,7 +39,8 @@
 //! * The [`Tableau`] of a scheme is derived from its stages, so that the two agree.
 //! * A step does not allocate. The weights of means add to exactly one, so that constants stay constant.
 //! * A step that lands ends at the same bits as its event. Unless events lie closer together, no step is
-//!   shorter than half of the wanted one.
+//!   shorter than half of the wanted one; if they do, no [smooth](Controller::smooth) step is shorter than
+//!   half of its neighbours.
 #![forbid(unsafe_code)]
 
 mod controller;

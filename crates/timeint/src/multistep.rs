@@ -93,7 +93,7 @@ fn lagrange(distances: &[f64]) -> [f64; MAX_ORDER] {
 ///
 /// The first step has order 1, since one past state is known; the order rises by one with each step. Without
 /// measures, the error of the first steps limits a formula of order 3 to order 2. With a *graded start*, the
-/// first step has a hundredth of the wanted size and each later one at most twice the size of the step
+/// first step has a hundredth of the wanted size. Each later step has at most twice the size of the step
 /// before.
 ///
 /// ```
@@ -139,11 +139,12 @@ impl Multistep {
         self.order.min(self.sizes.len() + 1)
     }
 
-    /// Returns the size of the next step if a step of size `wanted` is stable and accurate; it is not larger.
+    /// Returns the size of the next step if a step of size `wanted` is stable and accurate; it is not larger,
+    /// and at most twice the last one.
     pub fn next_size(&self, wanted: f64) -> f64 {
         match self.sizes.first() {
-            _ if !self.graded => wanted,
-            None => FIRST_STEP * wanted,
+            None if self.graded => FIRST_STEP * wanted,
+            None => wanted,
             Some(last) => wanted.min(GROWTH * last),
         }
     }
@@ -300,6 +301,7 @@ mod tests {
         assert!(taken.windows(2).all(|pair| pair[1] == (2.0 * pair[0]).min(0.8)), "{taken:?}");
         assert_eq!(taken[7..], [0.8, 0.8]);
         assert_eq!(graded.next_size(0.1), 0.1, "a smaller step is taken at once");
+        assert_eq!(plain.next_size(8.0), 1.6, "no step is more than twice the last one");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use super::outputs::{Moment, Outputs};
 use crate::pipeline::time::SteadySpec;
 use crate::plan::Plan;
 use crate::post::{Surface, slow_outflow};
-use crate::systems::hyperbolic::{BoundaryKind, Hyperbolic, Taken, Trail};
+use crate::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Taken, Trail};
 
 /// Counters of the time loop.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -106,6 +106,9 @@ impl<'a> March<'a> {
             events: Outputs::times(plan, restart.map_or(0.0, |now| now.t))?,
         };
         let mut controller = Controller::new(&schedule, plan.time.step)?;
+        if let Law::Incompressible(_) = plan.setup.law {
+            controller = controller.smooth();
+        }
         if let Some(now) = restart {
             controller.resume(now);
         }

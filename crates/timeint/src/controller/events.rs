@@ -84,6 +84,11 @@ impl Events {
         self.times.get(self.next).copied()
     }
 
+    /// The events to come, the next one first.
+    pub(super) fn ahead(&self) -> &[f64] {
+        &self.times[self.next.min(self.times.len())..]
+    }
+
     /// Skips all events up to `t`.
     pub(super) fn skip_to(&mut self, t: f64) {
         self.next = self.times.partition_point(|&event| event <= t);
