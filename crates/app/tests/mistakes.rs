@@ -650,7 +650,7 @@ fn split_forms_that_are_none() {
     );
     split(
         &["space.dissipation=0.2"],
-        &["`space.dissipation` does not belong to `riemann: rusanov`", "`riemann: roe-low-mach`"],
+        &["`space.dissipation` does not belong to `riemann: hllc`", "`riemann: roe-low-mach`"],
     );
     split(&["space.dissipation=1.5", "space.riemann=roe"], &["`space.dissipation` is 1.5", "from 0 to 1"]);
     // The mesh is made of triangles.

@@ -19,7 +19,7 @@ const TWO_CELLS: &str = "\
 mesh:
   generate: { shape: quad, cells: [2, 1] }
 physics: { model: euler, gamma: 1.3 }
-space: { order: 1 }
+space: { order: 1, riemann: rusanov }
 initial: { rho: 1 + 0.1*x, u: 0.5, v: 0, p: 1 }
 boundaries:
   xmin: { type: dirichlet, rho: 1, u: 0.5, v: 0, p: 1 }
@@ -41,7 +41,8 @@ fn a_checkpoint_of_the_first_format_is_continued_as_one_of_today() {
     let outcome = case
         .dgsuite(&[&["run", "case.yaml", "--restart", "old.dgs", "--output", "out/old"], &more[..]].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    assert!(!outcome.stderr.contains("warning"), "its parameters are not known: {}", outcome.stderr);
+    let other_law = |line: &str| line.starts_with("warning") && line.contains("gamma");
+    assert!(!outcome.stderr.lines().any(other_law), "its parameters are not known: {}", outcome.stderr);
     let old = case.summary("out/old");
     // Another machine may round differently.
     for key in ["/integral/rho", "/integral/rho_E", "/time/end", "/time/steps"] {
@@ -174,13 +175,14 @@ fn a_restart_with_another_law_warns_and_names_both_values() {
         outcome.stderr
     };
     let said = restart("physics.gamma=1.4");
-    let warning = said.lines().find(|line| line.starts_with("warning")).unwrap_or_else(|| panic!("{said}"));
+    let of_law = |line: &&str| line.starts_with("warning") && line.contains("gamma");
+    let warning = said.lines().find(of_law).unwrap_or_else(|| panic!("{said}"));
     assert!(
         warning.contains("gamma 1.3 (this run: 1.4)") && warning.contains("step-00000002.dgs"),
         "{warning}"
     );
     let said = restart("physics.gamma=1.3");
-    assert!(!said.contains("warning"), "{said}");
+    assert!(!said.lines().any(|line| of_law(&line)), "{said}");
 }
 
 #[test]

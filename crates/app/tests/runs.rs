@@ -295,7 +295,7 @@ fn a_failure_that_spreads_is_traced_to_where_it_began() {
 fn a_run_that_blows_up_says_where_and_keeps_its_last_checkpoint() {
     let yaml = STREAM.replace("initial: { rho: 1,", "initial: { rho: 1 + 0.3*sin(20*x*y),");
     let case = Case::new(&format!("{yaml}output: {{ checkpoint: {{ every_steps: 1, keep: 1 }} }}\n"));
-    let outcome = case.dgsuite(&["run", "case.yaml", "--set", "time.dt=0.12", "--set", "time.end=100"]);
+    let outcome = case.dgsuite(&["run", "case.yaml", "--set", "time.dt=0.2", "--set", "time.end=100"]);
     assert_eq!(outcome.code, 1, "{}{}", outcome.stdout, outcome.stderr);
     for part in [
         "error[not-finite]: at time",
