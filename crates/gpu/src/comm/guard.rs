@@ -5,7 +5,7 @@
 //! Nothing in the process can end them if the message does not come. A thread of its own therefore looks
 //! whether the other ranks live, and ends the process if its other threads do not.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use std::time::{Duration, Instant};
 
 use super::process::{has_ended, others, processes};
@@ -17,6 +17,9 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How long a process may take to notice that a rank has ended, to tell it and to end. All ranks shall have
 /// ended ten seconds after the first.
 pub const GRACE: Duration = Duration::from_secs(4);
+
+/// How long its sentence may take.
+const SPEECH: Duration = Duration::from_secs(1);
 
 /// A watch over the other ranks, by a thread.
 ///
@@ -56,7 +59,7 @@ impl Shared {
 
 impl Guard {
     /// Begins to watch. Before it ends the process, it calls `tell` with the error, for its sentence and the
-    /// exit code. Collective.
+    /// exit code (1 if it takes longer than a second). Collective.
     ///
     /// # Errors
     /// Those of [`Communicator::gather`]; [`CommError::Parent`] if the system has no more threads.
@@ -118,7 +121,7 @@ fn watch(
     shared: &Shared,
     comm: &Weak<dyn Communicator>,
     family: &Family,
-    tell: impl FnOnce(&CommError) -> i32,
+    tell: impl FnOnce(&CommError) -> i32 + Send + 'static,
 ) {
     let mut lost: Option<(CommError, Instant)> = None;
     let mut state = shared.lock();
@@ -133,9 +136,14 @@ fn watch(
         }
         state = shared.changed.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
     }
-    if let Some((error, _)) = lost {
-        end(tell(&error));
-    }
+    let Some((error, _)) = lost else { return };
+    // Who reads what it prints may have ended, too, or may not read.
+    let (sender, told) = mpsc::channel();
+    let speak = move || {
+        let _ = sender.send(tell(&error));
+    };
+    let _ = std::thread::Builder::new().spawn(speak);
+    end(told.recv_timeout(SPEECH).unwrap_or(1));
 }
 
 /// Whether another rank, or the launcher, has ended.
