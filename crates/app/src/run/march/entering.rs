@@ -40,10 +40,6 @@ impl March<'_> {
             };
             return RunError::Stalled { time, step, steps, advance, left, by_error: false, why };
         }
-        if let (true, &RunError::Time(TimeError::StepTooSmall { step, t, dt })) = (self.is_failing(), &error)
-        {
-            return RunError::StepsFail { time: t, step, dt };
-        }
         if let StepSize::Fixed(_) = self.plan.time.step {
             return error;
         }
@@ -56,6 +52,9 @@ impl March<'_> {
             && FASTER * limit < self.limit
         {
             return RunError::TooFastAtBoundary { time, step, dt, boundary };
+        }
+        if self.is_failing() {
+            return RunError::StepsFail { time, step, dt };
         }
         let Some(Fastest { element, at, speeds, state }) = self.solver.fastest() else { return error };
         RunError::TooFast { time, step, dt, element, at, state: in_words(&state), speeds }
