@@ -617,7 +617,10 @@ fn flux_reconstruction_that_is_none() {
     };
     fr(&["space.basis=modal"], &["`space.basis` is modal", "nodal, as `scheme: fr` interpolates fluxes"]);
     fr(&["space.form=weak"], &["`space.form` is weak", "strong, as `scheme: fr` corrects fluxes"]);
-    fr(&["space.cubature={volume: 4}"], &["`space.cubature` does not belong to `scheme: fr`"]);
+    for cubature in ["{volume: 4}", "3p"] {
+        let key = format!("space.cubature={cubature}");
+        fr(&[&key], &["`space.cubature` does not belong to `scheme: fr`"]);
+    }
     fr(&["space.vcjh=ds"], &["`ds` is not a value of `space.vcjh`", "dg, sd, hu"]);
     fr(&["space.vcjh=-1"], &["`space.vcjh` is -1", "a number above -", "the bound of stability"]);
     refused(&case, &["--set", "space.vcjh=sd"], &["`space.vcjh` does not belong to discontinuous Galerkin"]);
@@ -636,7 +639,12 @@ fn split_forms_that_are_none() {
         &["space.nodes=gauss", "space.basis=nodal"],
         &["`space.nodes` is gauss", "lobatto, as `form: split`"],
     );
-    split(&["space.cubature={volume: 4}"], &["`space.cubature` does not belong to `form: split`"]);
+    for cubature in ["{volume: 4}", "3p"] {
+        let key = format!("space.cubature={cubature}");
+        split(&[&key], &["`space.cubature` does not belong to `form: split`"]);
+    }
+    let known = ["`5p` is not a value of `space.cubature`", "collocated, 2p, 3p, 4p"];
+    refused(&case, &["--set", "space.cubature=5p"], &known);
     split(&["space.scheme=fr"], &["`space.form` is split", "strong, as `scheme: fr` corrects fluxes"]);
     split(
         &["space.split_flux=roe"],

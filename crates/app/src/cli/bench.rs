@@ -43,7 +43,7 @@ pub(super) struct BenchArgs {
     /// Polynomial degrees
     #[arg(long, value_delimiter = ',', default_value = "1,2,3,4")]
     orders: Vec<usize>,
-    /// Forms: collocated; nodal, modal and taylor (over-integrated); collocated-strong and modal-strong;
+    /// Forms: collocated; nodal, modal and taylor (degree 2p); collocated-strong and modal-strong;
     /// modal-stored and taylor-stored (stored inverses of mass matrices); fr and fr-gauss (flux
     /// reconstruction at Lobatto and Gauss points); kennedy-gruber and ranocha (split)
     #[arg(long, value_delimiter = ',', default_value = "collocated,nodal")]

@@ -100,7 +100,7 @@ impl SpaceSpec {
         }
         let form = section
             .choice("form", &[("weak", Form::Weak), ("strong", Form::Strong), ("split", Form::Split)])?;
-        let (mut volume, mut face) = cubature(&section)?;
+        let (mut volume, mut face) = cubature(&section, order.as_ref().map_or(DEFAULT_ORDER, |p| p.value))?;
         let collocated = volume == Some(Cubature::Collocated);
         if let (true, Some(owner)) = (collocated, without_nodes) {
             return Err(section.misplaced("cubature", owner, "`basis: nodal`"));
@@ -322,12 +322,17 @@ fn dissipation(section: &Section<'_>, riemann: Riemann) -> Result<Option<f64>, I
     }
 }
 
-/// `collocated`, or a degree of exactness for volume and face each.
-fn cubature(section: &Section<'_>) -> Result<(Option<Cubature>, Option<Cubature>), InputError> {
+/// `collocated`, a multiple of the order `p`, or a degree of exactness for volume and face each.
+fn cubature(section: &Section<'_>, p: usize) -> Result<(Option<Cubature>, Option<Cubature>), InputError> {
     let Some(node) = section.node("cubature") else { return Ok((None, None)) };
     if let super::node::Value::Text(_) = node.value {
-        section.choice("cubature", &[("collocated", ())])?;
-        return Ok((Some(Cubature::Collocated), Some(Cubature::Collocated)));
+        let words = [("collocated", None), ("2p", Some(2)), ("3p", Some(3)), ("4p", Some(4))];
+        let both = |volume, face| Ok((Some(volume), Some(face)));
+        return match section.choice("cubature", &words)?.and_then(|choice| choice.value) {
+            // As by default, faces have one degree more.
+            Some(times) => both(Cubature::Degree(times * p), Cubature::Degree(times * p + 1)),
+            None => both(Cubature::Collocated, Cubature::Collocated),
+        };
     }
     let Some(inner) = section.section("cubature")? else { return Ok((None, None)) };
     let one = |key: &str| -> Result<Option<Cubature>, InputError> {

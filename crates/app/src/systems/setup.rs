@@ -394,7 +394,7 @@ impl Setup {
         Ok(Arc::new(Manufactured::for_model(&context, exact)?))
     }
 
-    /// Modal, over-integrated, weak form, Rusanov flux, LSERK(5,4), double precision, all threads,
+    /// Modal, cubature of degree 2p, weak form, Rusanov flux, LSERK(5,4), double precision, all threads,
     /// no boundaries.
     #[must_use]
     pub fn new(mesh: impl Into<RankMesh>, law: Law, order: usize) -> Self {

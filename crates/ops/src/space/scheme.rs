@@ -89,7 +89,7 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// The modal, over-integrated scheme in weak form.
+    /// The modal scheme in weak form, with cubatures of degrees 2p and 2p + 1.
     #[must_use]
     pub const fn modal(order: usize) -> Self {
         Self {

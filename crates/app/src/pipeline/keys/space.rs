@@ -194,9 +194,12 @@ pub(super) const KEYS: &[Key] = &[
     .of(GAS),
     key(
         "space.cubature",
-        &[Words(&["collocated"]), Section],
-        Says("degrees 2p in the volume and 2p + 1 on faces, raised on curved elements"),
-        "The numerical integration. `collocated` integrates at the nodes of a nodal basis.",
+        &[Words(&["collocated", "2p", "3p", "4p"]), Section],
+        Says("`2p`; `collocated` with `scheme: fr` and `form: split`"),
+        "The numerical integration. `2p`, `3p` and `4p` are degrees of exactness for the order p in the volume, \
+         with one more on faces, raised on curved elements; from `3p` on the integrals of the flux are \
+         over-integrated, which dealiases under-resolved flow. `collocated` integrates at the nodes of a nodal \
+         basis.",
     )
     .of(EXPLICIT),
     key(
