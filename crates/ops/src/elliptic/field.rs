@@ -238,7 +238,7 @@ impl<T: PackScalar> Sipdg<T> {
         let [b, nodal] = [0, 1].map(|k| space.scatter(&numbers.iter().map(|n| n[k]).collect::<Vec<f64>>()));
         let mut u = vec![T::ZERO; self.len()];
         self.inverse_mass(&b, &mut u);
-        u.iter_mut().zip(nodal).for_each(|(u, nodal)| *u = *u + nodal);
+        u.iter_mut().zip(nodal).for_each(|(u, nodal)| *u += nodal);
         u
     }
 

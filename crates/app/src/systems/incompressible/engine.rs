@@ -165,7 +165,7 @@ fn level(fields: &Discretization<f64>, u: &[f64], exact: &dyn Exact, t: f64) -> 
         out[0] = state.last().copied().unwrap_or_default() - values.last().map_or(0.0, of);
         out[1] = 1.0;
     };
-    let integrals = fields.integrate(u, 2 * fields.order() + 2, 2, &difference).0;
+    let integrals = fields.integrate(u, 2 * fields.order() + 2, 2, difference).0;
     integrals[0] / integrals[1]
 }
 
