@@ -76,6 +76,8 @@ pub struct Link {
     cuda: Cuda,
     sets: Vec<Vec<DeviceMessage>>,
     plane: Plane,
+    /// Why messages through the host failed: they are under way for good.
+    failed: Option<CommError>,
     done: Event,
 }
 
@@ -169,7 +171,7 @@ impl Link {
                 Plane::Staged(sets.iter().map(|set| exchange_of(comm, set)).collect::<Result<_, _>>()?)
             }
         };
-        Ok(Self { cuda: cuda.clone(), sets, plane, done: Event::new(cuda)? })
+        Ok(Self { cuda: cuda.clone(), sets, plane, failed: None, done: Event::new(cuda)? })
     }
 
     /// Adds a set and returns its number. Collective.
@@ -237,6 +239,9 @@ impl Link {
             Plane::Peer(peer) => peer.run(stream, set),
             Plane::Staged(exchanges) => {
                 let (context, exchange) = (self.cuda.context(), &mut exchanges[set]);
+                if let Some(error) = &self.failed {
+                    return Err(error.clone().into());
+                }
                 context.bind()?;
                 for (i, t) in transfers.iter().enumerate() {
                     // SAFETY: the addresses are the contract of `new`; the message outlives the copy, for
@@ -246,8 +251,10 @@ impl Link {
                     wrapped("copying from the device", copied)?;
                 }
                 stream.synchronize()?;
-                exchange.start()?;
-                exchange.finish()?;
+                if let Err(error) = exchange.start().and_then(|()| exchange.finish()) {
+                    self.failed = Some(error.clone());
+                    return Err(error.into());
+                }
                 context.bind()?;
                 for (i, t) in transfers.iter().enumerate() {
                     // SAFETY: as above; the message is not written before the next call has waited for the
