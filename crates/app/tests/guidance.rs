@@ -6,7 +6,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Case, PLATE, STREAM, WAVE, refused, snapshots, with};
+use support::{Case, PLATE, STREAM, WAVE, number, refused, snapshots, with};
 
 /// Runs `check` on the case with overrides, which must end with 2; returns its message.
 #[track_caller]
@@ -335,6 +335,20 @@ fn uniform_flow_stays_between_far_field_and_outlet() {
     };
     inward("", 1.0, 0.2);
     inward(", temperature: 2, velocity: [0, 0.1]", 0.5, 0.1);
+}
+
+/// `3p` is the degree 3p in the volume and 3p + 1 on faces, and `2p` the default.
+#[test]
+fn cubatures_have_multiples_of_the_order_as_names() {
+    let case = Case::new(WAVE);
+    let run = |more: &[&str]| {
+        let outcome = case.dgsuite(&[&["run", "case.yaml", "--output", "out"], more].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        number(&case.summary("out"), "/error/l2/u")
+    };
+    let (named, degrees) = ("space.cubature=3p", "space.cubature={ volume: 6, face: 7 }");
+    assert_eq!(run(&["--set", named]).to_bits(), run(&["--set", degrees]).to_bits());
+    assert_eq!(run(&["--set", "space.cubature=2p"]).to_bits(), run(&[]).to_bits());
 }
 
 #[test]

@@ -235,20 +235,6 @@ fn a_run_goes_on_in_another_basis_and_order() {
     );
 }
 
-/// `3p` is the degree 3p in the volume and 3p + 1 on faces, and `2p` the default.
-#[test]
-fn cubatures_have_multiples_of_the_order_as_names() {
-    let case = Case::new(WAVE);
-    let run = |more: &[&str]| {
-        let outcome = case.dgsuite(&[&["run", "case.yaml", "--output", "out"], more].concat());
-        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        number(&case.summary("out"), "/error/l2/u")
-    };
-    let (named, degrees) = ("space.cubature=3p", "space.cubature={ volume: 6, face: 7 }");
-    assert_eq!(run(&["--set", named]).to_bits(), run(&["--set", degrees]).to_bits());
-    assert_eq!(run(&["--set", "space.cubature=2p"]).to_bits(), run(&[]).to_bits());
-}
-
 #[test]
 fn checkpoints_of_another_mesh_or_kind_are_refused() {
     let case = Case::new(STREAM);

@@ -168,9 +168,9 @@ impl Scheme {
         }
     }
 
-    /// As [`on_elliptic_nodes`](Self::on_elliptic_nodes), for operators that are needed as loads: the residual
-    /// tested with the functions. The metric rule inverts the mass matrix of the elliptic operator exactly
-    /// where it can, and otherwise leaves it to [`Sipdg`](crate::Sipdg), whose
+    /// As [`on_elliptic_nodes`](Self::on_elliptic_nodes), for operators that are needed as loads: the
+    /// residual tested with the functions. The metric rule inverts the mass matrix of the elliptic operator
+    /// exactly where it can, and otherwise leaves it to [`Sipdg`](crate::Sipdg), whose
     /// [`load_of_residual`](crate::Sipdg::load_of_residual) turns residuals into loads.
     #[must_use]
     pub const fn loads_on_elliptic_nodes(order: usize) -> Self {
