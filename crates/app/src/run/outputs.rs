@@ -230,9 +230,12 @@ impl<'a> Outputs<'a> {
         // A continued run already has the row and the file of its start.
         let always = moment == Moment::End || (moment == Moment::Start && self.plan.restart.is_none());
         let first = moment == Moment::Start && self.plan.restart.is_none();
+        // Tables that go on have the row of the start, if it was due.
+        let goes_on = self.plan.outline.former == Former::Continue;
+        let rows = moment == Moment::End || (moment == Moment::Start && !goes_on);
         for (i, monitor) in self.monitors.iter_mut().enumerate() {
             let due = monitor.due(now) && moment == Moment::Step || first;
-            if (due || moment == Moment::End) && self.triggers.begun(monitor.from, now) {
+            if (due || rows) && self.triggers.begun(monitor.from, now) {
                 any = true;
                 let row = monitor.record(solver, now, &mut self.last, &self.not_finite);
                 if due {
