@@ -145,7 +145,6 @@ macro_rules! each_flux {
         $f!(Hllc);
         $f!(Roe::PLAIN);
         $f!(Roe::LOW_MACH);
-        $f!(Roe { dissipation: 0.1, ..Roe::PLAIN });
     };
 }
 
