@@ -199,7 +199,7 @@ pub enum BoundaryKind {
     },
     /// A plane of symmetry.
     Symmetry,
-    /// Riemann invariants of a prescribed far field.
+    /// Waves enter from a prescribed free stream.
     FarField(Arc<dyn Exact>),
     /// Prescribed pressure at a subsonic outlet.
     PressureOutlet {
