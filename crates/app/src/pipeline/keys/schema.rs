@@ -112,7 +112,9 @@ impl Place {
                 let none = Self::default();
                 let below = self.item.as_deref().unwrap_or(&none);
                 let items: Vec<Value> = of.iter().flat_map(|kind| below.kind(kind)).collect();
-                vec![json!({ "type": "array", "items": { "anyOf": items } })]
+                // Draft 7 wants at least one schema in `anyOf`; a list without kinds may hold any values.
+                let items = if items.is_empty() { json!(true) } else { json!({ "anyOf": items }) };
+                vec![json!({ "type": "array", "items": items })]
             }
         }
     }
@@ -143,55 +145,23 @@ fn number(range: &Range) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::path::Path;
 
-    /// Why a value does not fit a schema, as far as the schemas above go.
-    fn misfit(schema: &Value, value: &Value, at: &str) -> Option<String> {
-        if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
-            let misfits: Vec<String> = options.iter().map(|o| misfit(o, value, at)).collect::<Option<_>>()?;
-            // The deepest one is the one that a reader wants.
-            return misfits.into_iter().max_by_key(|text| text.split(' ').next().map_or(0, str::len));
-        }
-        if let Some(word) = schema.get("const") {
-            return (word != value).then(|| format!("{at} is not {word}"));
-        }
-        let is = |kind: &str| match kind {
-            "object" => value.is_object(),
-            "array" => value.is_array(),
-            // The reader of this test takes the name `n` for a flag, as YAML 1.1 did.
-            "string" => value.is_string() || value.is_boolean(),
-            "boolean" => value.is_boolean(),
-            "null" => value.is_null(),
-            "integer" => value.is_u64(),
-            _ => value.is_number(),
-        };
-        let kinds = match schema.get("type") {
-            Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
-            Some(kind) => vec![kind.as_str().unwrap()],
-            None => return None,
-        };
-        if !kinds.iter().any(|kind| is(kind)) {
-            return Some(format!("{at} is no {}", kinds.join(" or ")));
-        }
-        if let (Some(x), Some(least)) = (value.as_f64(), schema.get("minimum").and_then(Value::as_f64))
-            && x < least
-        {
-            return Some(format!("{at} is below {least}"));
-        }
-        if let Some(object) = value.as_object() {
-            return object.iter().find_map(|(name, value)| {
-                let at = format!("{at}.{name}");
-                match (schema["properties"].get(name), &schema["additionalProperties"]) {
-                    (Some(of_name), _) => misfit(of_name, value, &at),
-                    (None, Value::Bool(true)) => None,
-                    (None, Value::Bool(false)) => Some(format!("{at} is not known")),
-                    (None, others) => misfit(others, value, &at),
-                }
-            });
-        }
-        let items = value.as_array().into_iter().flatten().enumerate();
-        items.into_iter().find_map(|(i, item)| misfit(schema.get("items")?, item, &format!("{at}[{i}]")))
+    use super::*;
+    use crate::pipeline::node::Node;
+    use crate::pipeline::source::Source;
+
+    /// The validator of the schema: one that knows the drafts, not a reading of our own.
+    fn validator(schema: Value) -> impl Fn(&Value) -> Result<(), String> {
+        let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
+        compiler.add_resource("dgsuite.json", schema).unwrap();
+        let index = compiler.compile("dgsuite.json", &mut schemas).unwrap();
+        move |value| schemas.validate(value, index).map_err(|error| format!("{error:#}"))
+    }
+
+    /// A file as the program reads it.
+    fn value_of(text: &str) -> Value {
+        serde_json::to_value(Node::parse(&Source::new("file", text)).unwrap()).unwrap()
     }
 
     fn examples(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
@@ -206,32 +176,46 @@ mod tests {
     }
 
     #[test]
-    fn every_example_fits_the_schema() {
+    fn every_example_and_template_fits_the_schema() {
         let mut files = Vec::new();
-        examples(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"), &mut files);
-        assert!(files.len() > 40);
-        let schema = schema();
+        let app = Path::new(env!("CARGO_MANIFEST_DIR"));
+        examples(&app.join("../../examples"), &mut files);
+        assert!(files.len() > 80);
+        examples(&app.join("templates"), &mut files);
+        let fits = validator(schema());
         for file in files {
             let text = std::fs::read_to_string(&file).unwrap();
-            let value: Value = serde_saphyr::from_str(&text).unwrap();
-            assert_eq!(misfit(&schema, &value, "file"), None, "{}", file.display());
+            fits(&value_of(&text)).unwrap_or_else(|misfit| panic!("{}: {misfit}", file.display()));
         }
+    }
+
+    /// The validator compares schemas with that of draft 7, which refuses an empty `anyOf`.
+    #[test]
+    fn the_schema_is_one_of_draft_7() {
+        let refused = std::panic::catch_unwind(|| {
+            validator(json!({
+                "$schema": "http://json-schema.org/draft-07/schema#",
+                "properties": { "study": { "anyOf": [] } },
+            }))
+        });
+        assert!(refused.is_err(), "the validator does not look at schemas");
+        let _ = validator(schema());
     }
 
     #[test]
     fn mistakes_do_not_fit() {
-        let schema = schema();
+        let fits = validator(schema());
         for (text, part) in [
-            ("spaec: { order: 1 }", "file.spaec is not known"),
-            ("space: { ordr: 1 }", "file.space.ordr is not known"),
-            ("space: { riemann: rowe }", "file.space.riemann is"),
-            ("space: { order: [1] }", "file.space.order is"),
-            ("threads: -1", "file.threads is"),
-            ("boundaries: { inlet: { type: outflw } }", "file.boundaries.inlet.type is"),
-            ("monitors: [{ probes: {} }]", "file.monitors[0].probes is not known"),
+            ("spaec: { order: 1 }", "'spaec' not allowed"),
+            ("space: { ordr: 1 }", "'ordr' not allowed"),
+            ("space: { riemann: rowe }", "'/space/riemann'"),
+            ("space: { order: [1] }", "'/space/order'"),
+            ("threads: -1", "'/threads'"),
+            ("boundaries: { inlet: { type: outflw } }", "'/boundaries/inlet/type'"),
+            ("monitors: [{ probes: {} }]", "'probes' not allowed"),
+            ("study: { order: 3 }", "'/study/order'"),
         ] {
-            let value: Value = serde_saphyr::from_str(text).unwrap();
-            let found = misfit(&schema, &value, "file").unwrap_or_else(|| panic!("{text} fits"));
+            let found = fits(&value_of(text)).expect_err(text);
             assert!(found.contains(part), "{text}: {found}");
         }
     }
