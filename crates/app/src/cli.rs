@@ -184,6 +184,9 @@ struct FileArgs {
     /// Override the device: auto, cpu, cuda or cuda:N (see `dgsuite devices`)
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
+    /// Override the number of CPU threads; 0: one for each core
+    #[arg(long, value_name = "N")]
+    threads: Option<String>,
     /// Write results to this directory
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -390,6 +393,9 @@ impl FileArgs {
             self.sets.iter().map(|text| Override::parse(text)).collect::<Result<Vec<_>, _>>()?;
         if let Some(device) = &self.device {
             overrides.push(Override::option("--device", "device", device)?);
+        }
+        if let Some(threads) = &self.threads {
+            overrides.push(Override::option("--threads", "threads", threads)?);
         }
         Document::read(&self.file, self.ci, &overrides)
     }

@@ -82,7 +82,7 @@ pub trait Run {
     fn describe(&mut self) -> String;
 
     /// The kernels that a GPU runs or, for a run on the CPU, would run; these are added to the plan's `text`.
-    fn forecast(&self, _text: &mut String) -> Vec<KernelChoice> {
+    fn forecast(&mut self, _text: &mut String) -> Vec<KernelChoice> {
         Vec::new()
     }
 

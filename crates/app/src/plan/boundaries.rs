@@ -3,6 +3,7 @@
 pub(super) mod balance;
 mod curved_wall;
 mod prescribed;
+mod scale;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,6 +54,10 @@ pub fn resolve(
         }
         let points = if open.contains(&name.as_str()) { points_of(mesh, name) } else { Vec::new() };
         let (kind, given) = condition(spec, on_rank, states, start, &points)?;
+        let said = (name.as_str(), &spec.condition);
+        warnings.extend(
+            start.and_then(|start| scale::check(said, (&kind, given.as_ref()), states, start, &points)),
+        );
         match (&spec.condition, given) {
             (Condition::NoSlipWall { .. }, Some(given)) => {
                 let passes = !states.variables.primitive.contains(&"rho");

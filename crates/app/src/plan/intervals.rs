@@ -1,5 +1,7 @@
 //! Actions that a run repeats at intervals, and checks that it can land on their times.
 
+use std::fmt;
+
 use dgsuite_timeint::{StepSize, TimeError, check_multiples};
 
 use super::Plan;
@@ -16,7 +18,21 @@ pub enum Owner {
     Monitor(usize),
 }
 
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Output(name) => write!(f, "output.{name}.every is"),
+            Self::Monitor(i) => write!(f, "the interval of monitors.{i} is"),
+        }
+    }
+}
+
 impl Owner {
+    /// Whether each of its times leaves a file.
+    pub fn writes_files(self) -> bool {
+        matches!(self, Self::Output(name) if name != "averages")
+    }
+
     /// Returns the key of the interval, with its value if it was written.
     fn find(self, root: &Node) -> (String, Option<&Node>) {
         match self {
@@ -52,6 +68,46 @@ impl Plan {
         let output = output.into_iter().filter_map(|(name, every)| Some((Owner::Output(name), every?)));
         let monitors = self.monitors.iter().enumerate().map(|(i, m)| (Owner::Monitor(i), m.every));
         output.chain(monitors).collect()
+    }
+
+    /// The time from the start, or the checkpoint, to the final time, if there is one.
+    fn span(&self) -> Option<f64> {
+        let start = self.restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
+        self.time.end.map(|end| end - start)
+    }
+
+    /// The number of steps of size `dt` to the final time, if there is one.
+    pub fn steps_without_landings(&self, dt: f64) -> Option<usize> {
+        Some((self.span()? / dt).ceil() as usize)
+    }
+
+    /// About the number of steps to the final time, of sizes up to `dt` and such that they land on the times
+    /// of all intervals.
+    pub fn steps_to_end(&self, dt: f64) -> Option<usize> {
+        let span = self.span()?;
+        let time = |every| match every {
+            Every::Time(interval) if interval < span => Some(interval),
+            _ => None,
+        };
+        let intervals: Vec<f64> = self.intervals().into_iter().filter_map(|(_, every)| time(every)).collect();
+        let shortest = intervals.iter().copied().fold(span, f64::min);
+        let whole = |x: f64| (x - x.round()).abs() < 1e-6 * x;
+        // Times of other intervals are times of the shortest one, or additional ones.
+        let additional = |interval: &f64| if whole(interval / shortest) { 0.0 } else { span / interval };
+        let others: f64 = intervals.iter().map(additional).sum();
+        let up = |x: f64| if whole(x) { x.round() } else { x.ceil() };
+        Some((span / shortest * up(shortest / dt) + others).round() as usize)
+    }
+
+    /// The number of times of an interval, start and end included, if it is known.
+    pub fn times(&self, every: Every) -> Option<usize> {
+        match every {
+            Every::Time(interval) => {
+                let times = self.span()? / interval;
+                Some(1 + (times - 1e-6).ceil() as usize)
+            }
+            _ => None,
+        }
     }
 
     /// Rejects intervals with too many times for a run that begins at `start`: within the run, or, if its end

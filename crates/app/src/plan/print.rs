@@ -1,5 +1,7 @@
 //! The plan in words: printed by `dgsuite check`, and by a run before it starts.
 
+pub(crate) mod results;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -13,7 +15,6 @@ use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_timeint::StepSize;
 
 use super::Plan;
-use crate::pipeline::output::Every;
 use crate::pipeline::time::AdaptiveSpec;
 use crate::systems::elliptic::SolverOptions;
 use crate::systems::hyperbolic::{Description, Form, KernelChoice, Law, Setup, SplitFlux, StepMeasure};
@@ -86,14 +87,21 @@ pub fn bytes(n: usize) -> String {
     }
 }
 
-/// Describes the plan, one line for each part. `first_dt` is the step size at the start, `substeps` the
-/// number of sub-steps in it.
-pub fn plan(
-    plan: &Plan,
-    description: &Description,
-    (first_dt, substeps): (Option<f64>, Option<usize>),
-    stable_cfl: Option<f64>,
-) -> String {
+/// Steps at the start, where they are known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FirstSteps {
+    /// The first step.
+    pub dt: Option<f64>,
+    /// The number of sub-steps in it.
+    pub substeps: Option<usize>,
+    /// The largest stable step.
+    pub stable: Option<f64>,
+    /// The largest stable CFL number.
+    pub stable_cfl: Option<f64>,
+}
+
+/// Describes the plan, one line for each part.
+pub fn plan(plan: &Plan, description: &Description, steps: FirstSteps) -> String {
     let mut out = String::new();
     let mut line = |key: &str, value: String| {
         let _ = writeln!(out, "{key:<11} {value}");
@@ -128,7 +136,7 @@ pub fn plan(
     if !names.is_empty() {
         line("boundaries", names.join("; "));
     }
-    line("time", time_line(plan, (first_dt, substeps), stable_cfl));
+    line("time", time_line(plan, steps));
     if let Law::Incompressible(law) = &space.law {
         let SolverOptions { preconditioner, tolerance, max_iterations, .. } = law.pressure;
         line("pressure", limits(preconditioner.word(), tolerance, max_iterations));
@@ -146,7 +154,11 @@ pub fn plan(
     for text in advice(kernels) {
         line("", text);
     }
-    line("output", output_line(plan));
+    for (i, monitor) in results::monitors(plan).into_iter().enumerate() {
+        line(if i == 0 { "monitors" } else { "" }, monitor);
+    }
+    results::checks(&plan.outline).into_iter().for_each(|checks| line("checks", checks));
+    line("output", results::output(plan));
     out
 }
 
@@ -302,11 +314,7 @@ fn viscosity_text(viscous: &NavierStokes) -> String {
     }
 }
 
-fn time_line(
-    plan: &Plan,
-    (first_dt, substeps): (Option<f64>, Option<usize>),
-    stable_cfl: Option<f64>,
-) -> String {
+fn time_line(plan: &Plan, steps: FirstSteps) -> String {
     let time = &plan.time;
     let mut text = time.scheme.clone();
     if let Law::Incompressible(law) = &plan.setup.law {
@@ -315,7 +323,7 @@ fn time_line(
             Splitting::PressureCorrection { rotational: true } => ", rotational pressure correction",
             Splitting::PressureCorrection { rotational: false } => ", pressure correction",
         });
-        let now = || substeps.map(|n| format!(" (now {n})")).unwrap_or_default();
+        let now = || steps.substeps.map(|n| format!(" (now {n})")).unwrap_or_default();
         let _ = match law.subcycles {
             None => Ok(()),
             Some(Subcycling::Number(n)) => write!(text, ", {n} sub-steps"),
@@ -331,7 +339,7 @@ fn time_line(
     match time.step {
         // By default each element has its own bound, and the smallest step counts.
         StepSize::Cfl(_) if plan.setup.step_measure == StepMeasure::Radius => {
-            let now = stable_cfl.map(|cfl| format!(" (now {cfl:.4})"));
+            let now = steps.stable_cfl.map(|cfl| format!(" (now {cfl:.4})"));
             let _ = write!(text, " cfl auto{}", now.unwrap_or_default());
         }
         StepSize::Cfl(cfl) => {
@@ -339,21 +347,23 @@ fn time_line(
         }
         StepSize::Fixed(dt) => {
             let _ = write!(text, " dt {dt}");
+            if let Some(stable) = steps.stable {
+                let _ = write!(text, " ({} times the stable step)", short(dt / stable));
+            }
         }
     }
     let dt = match time.step {
         StepSize::Fixed(dt) => Some(dt),
-        StepSize::Cfl(_) => first_dt,
+        StepSize::Cfl(_) => steps.dt,
     };
     if let Some(dt) = dt {
         let _ = write!(text, ", first step {dt:.4e}");
     }
-    let start = plan.restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
     if let Some(end) = time.end {
         let _ = write!(text, ", to t = {end}");
-        if let Some(dt) = dt.filter(|dt| *dt > 0.0 && dt.is_finite()) {
-            let steps = ((end - start) / dt).ceil();
-            let _ = write!(text, " in about {} steps", grouped(steps as usize));
+        let dt = dt.filter(|dt| *dt > 0.0 && dt.is_finite());
+        if let Some(steps) = dt.and_then(|dt| plan.steps_to_end(dt)) {
+            let _ = write!(text, " in about {} steps", grouped(steps));
         }
     }
     if let Some(steps) = time.steps {
@@ -380,26 +390,6 @@ fn device_line(description: &Description, comm: &dyn Communicator) -> String {
             let who = if description.device_name.is_empty() { "each" } else { "rank 0" };
             format!("{n} ranks ({}), {who} on {device}", comm.plane())
         }
-    }
-}
-
-fn output_line(plan: &Plan) -> String {
-    let mut text = plan.outline.directory.display().to_string();
-    if let Some(every) = plan.fields.every {
-        let names: Vec<&str> = plan.fields.fields.iter().map(|f| f.name.as_str()).collect();
-        let _ = write!(text, "; fields {} {}", names.join(", "), often(every));
-    }
-    if let Some(checkpoint) = &plan.checkpoint {
-        let _ = write!(text, "; checkpoints {}", often(checkpoint.every));
-    }
-    text
-}
-
-fn often(every: Every) -> String {
-    match every {
-        Every::Time(t) => format!("every {t}"),
-        Every::Steps(n) => format!("every {n} steps"),
-        Every::End => "at the end".into(),
     }
 }
 

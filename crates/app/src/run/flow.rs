@@ -1,6 +1,7 @@
 //! The run of a model in time: set-up, march, results, summary.
 
 mod backflow;
+mod doubts;
 mod failure;
 mod summary;
 
@@ -23,10 +24,10 @@ use crate::code::Code;
 use crate::directory::Directory;
 use crate::pipeline::Document;
 use crate::pipeline::problem::{InputError, Problem};
-use crate::plan::print::{self, grouped};
+use crate::plan::print::{self, FirstSteps, grouped};
 use crate::plan::{Choices, Outline, Plan};
 use crate::systems::ROOT;
-use crate::systems::hyperbolic::{Description, Device, Hyperbolic, KernelChoice, Law, Norms, StepMeasure};
+use crate::systems::hyperbolic::{Description, Device, Hyperbolic, KernelChoice, Law, Norms};
 use crate::writer::WriterError;
 
 /// A run that is ready to start: the plan is made and the solver is set up, so that the input is known to be
@@ -45,6 +46,8 @@ pub struct FlowRun {
     plan_s: f64,
     /// The stable CFL number in the initial state, if there is one.
     stable_cfl: Option<f64>,
+    /// The largest stable step at the start, where it is known.
+    stable_dt: Option<f64>,
 }
 
 impl FlowRun {
@@ -83,8 +86,37 @@ impl FlowRun {
         };
         let description = solver.describe();
         let stable_cfl = solver.stable_cfl().ok();
+        let stable_dt = doubts::stable_step(&plan, &mut solver);
         let setup_s = start.elapsed().as_secs_f64();
-        Ok(Self { plan, solver, description, projection, setup_s, plan_s, stable_cfl })
+        Ok(Self { plan, solver, description, projection, setup_s, plan_s, stable_cfl, stable_dt })
+    }
+
+    /// The time of a step with this CPU, from one evaluation of the rates, and that of the whole run; `None`
+    /// where steps solve linear systems.
+    fn cost(&mut self) -> Option<String> {
+        let explicit = !matches!(self.plan.setup.law, Law::Incompressible(_));
+        let alone = self.plan.setup.comm.size() == 1;
+        if !explicit || !alone || !self.description.device_name.is_empty() {
+            return None;
+        }
+        // The first evaluation finds its data.
+        self.solver.residual().ok()?;
+        let start = Instant::now();
+        self.solver.residual().ok()?;
+        let step_s = start.elapsed().as_secs_f64() * self.plan.setup.scheme.n_stages() as f64;
+        let dt = match self.plan.time.step {
+            StepSize::Fixed(dt) => dt,
+            StepSize::Cfl(cfl) => cfl * self.solver.first_dt().ok()?,
+        };
+        let of_time = self.plan.steps_to_end(dt).filter(|_| self.plan.time.adaptive.is_none());
+        let steps = [of_time, self.plan.time.steps].into_iter().flatten().min();
+        let whole = steps
+            .map(|steps| format!(", {} for about {} steps", lasting(step_s * steps as f64), grouped(steps)));
+        Some(format!(
+            "roughly {} a step on this CPU{}, without output",
+            lasting(step_s),
+            whole.unwrap_or_default()
+        ))
     }
 
     /// What is said at the very end.
@@ -122,43 +154,27 @@ impl Run for FlowRun {
             StepSize::Fixed(dt) => Some(dt),
             StepSize::Cfl(cfl) => self.solver.first_dt().ok().map(|limit| cfl * limit),
         };
-        let substeps = first.and_then(|dt| self.solver.substeps(dt).ok());
-        let mut text = print::plan(&self.plan, &self.description, (first, substeps), self.stable_cfl);
+        let steps = FirstSteps {
+            dt: first,
+            substeps: first.and_then(|dt| self.solver.substeps(dt).ok()),
+            stable: self.stable_dt,
+            stable_cfl: self.stable_cfl,
+        };
+        let mut text = print::plan(&self.plan, &self.description, steps);
         if let Some(projection) = &self.projection {
             let _ = writeln!(text, "restart     {projection}");
         }
-        for warning in &self.plan.outline.warnings {
+        let doubts = doubts::doubts(&self.plan, steps);
+        for warning in self.plan.outline.warnings.iter().chain(&doubts) {
             let _ = writeln!(text, "warning     {warning}");
-        }
-        // A smaller step costs time only; a larger one makes the run blow up. In incompressible flow,
-        // viscosity may damp what extrapolation excites.
-        let explicit = !matches!(self.plan.setup.law, Law::Incompressible(_));
-        if let (StepSize::Fixed(dt), Ok(limit), true) =
-            (self.plan.time.step, self.solver.stable_dt(), explicit)
-        {
-            let stable = self.plan.time.stable_radius * limit;
-            if dt > stable {
-                let times = dt / stable;
-                let _ = writeln!(
-                    text,
-                    "warning     time.dt {dt} is {times:.1} times the step that is stable on this mesh, {stable:.4e}"
-                );
-            }
-        }
-        let given = (self.plan.setup.step_measure == StepMeasure::Cfl).then_some(self.plan.time.step);
-        if let (Some(StepSize::Cfl(cfl)), Some(stable)) = (given, self.stable_cfl)
-            && cfl > stable
-        {
-            let times = cfl / stable;
-            let _ = writeln!(
-                text,
-                "warning     time.cfl {cfl} is {times:.1} times the number that is stable on this mesh, {stable:.4}"
-            );
         }
         text
     }
 
-    fn forecast(&self, text: &mut String) -> Vec<KernelChoice> {
+    fn forecast(&mut self, text: &mut String) -> Vec<KernelChoice> {
+        self.cost().into_iter().for_each(|cost| {
+            let _ = writeln!(text, "cost        {cost}");
+        });
         if !self.description.device_name.is_empty() {
             return self.description.kernels.clone();
         }
@@ -198,7 +214,7 @@ impl Run for FlowRun {
             output_s = outputs.spent().as_secs_f64();
             let trail = std::mem::take(&mut march.trail);
             if let Err(error) = &result {
-                let known = (&self.plan, self.stable_cfl, &trail);
+                let known = (&self.plan, (self.stable_cfl, self.stable_dt), &trail);
                 explain(error, &outputs, &mut self.solver, known, end, log);
                 explained = true;
             }
@@ -238,6 +254,19 @@ impl Run for FlowRun {
         let last = self.last_words(&outcome, status, end);
         Ending { status, failure, summary, errors, closing, answers, last }
     }
+}
+
+/// A time in a unit that fits, to two digits.
+fn lasting(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        s if s < 1e-3 => (s * 1e6, "µs"),
+        s if s < 1.0 => (s * 1e3, "ms"),
+        s if s < 120.0 => (s, "s"),
+        s if s < 7200.0 => (s / 60.0, "min"),
+        s => (s / 3600.0, "h"),
+    };
+    let digits = usize::from(value < 10.0);
+    format!("{value:.digits$} {unit}")
 }
 
 /// Checks that all ranks run on the CPU, or all on GPUs. Collective.

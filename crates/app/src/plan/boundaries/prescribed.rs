@@ -322,6 +322,16 @@ fn unfit(shown: &Located<String>, dim: usize) -> InputError {
 }
 
 impl Numbers {
+    /// The last number at the start of the run, if it does not depend on the state.
+    pub(super) fn last_at(&self, points: &[[f64; 3]]) -> Option<Vec<f64>> {
+        if self.of_state().is_some() {
+            return None;
+        }
+        let mut values = vec![Vec::new(); self.len()];
+        self.recorded().eval_batch(0.0, points, &mut values);
+        values.pop()
+    }
+
     /// The number of entries of the data.
     fn len(&self) -> usize {
         self.vector_at() + self.dim + 1

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::EllipticPlan;
+use crate::plan::print::results::checks;
 use crate::plan::print::{bytes, counted_shapes, grouped, threads};
 use crate::systems::elliptic::{EllipticDescription, Preconditioning};
 
@@ -100,6 +101,7 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
             None => format!("cpu, {}", threads(described.threads)),
         },
     );
+    checks(&plan.outline).into_iter().for_each(|checks| line("checks", checks));
     let mut output = plan.outline.directory.display().to_string();
     if let Some(fields) = &plan.fields {
         let names: Vec<&str> = fields.fields.iter().map(|f| f.name.as_str()).collect();

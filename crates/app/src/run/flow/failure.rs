@@ -10,7 +10,7 @@ use crate::run::log::Log;
 use crate::run::outputs::Outputs;
 use crate::systems::SystemError;
 use crate::systems::hyperbolic::{
-    BoundaryKind, Coldest, Hyperbolic, Origin, Riemann, Setup, StepMeasure, Trail,
+    BoundaryKind, Coldest, Hyperbolic, Law, Origin, Riemann, Setup, StepMeasure, Trail,
 };
 
 const NO_CHECKPOINT: &str =
@@ -21,7 +21,7 @@ pub(super) fn explain(
     error: &RunError,
     outputs: &Outputs<'_>,
     solver: &mut Hyperbolic,
-    (plan, stable_cfl, trail): (&Plan, Option<f64>, &Trail),
+    (plan, (stable_cfl, stable_dt), trail): (&Plan, (Option<f64>, Option<f64>), &Trail),
     now: TimePoint,
     log: &mut Log,
 ) {
@@ -90,6 +90,18 @@ pub(super) fn explain(
         return;
     }
     super::backflow::hints(solver).iter().for_each(|hint| log.warn(&format!("hint: {hint}")));
+    // Sub-steps of convection bound the step no more.
+    if let (Law::Incompressible(law), StepSize::Fixed(dt), Some(stable)) =
+        (&solver.setup().law, plan.time.step, stable_dt)
+        && law.subcycles.is_none()
+        && dt > stable
+    {
+        log.warn(&format!(
+            "hint: at the start explicit convection was stable for steps up to {stable:.4e}, and time.dt is {dt}: \
+             `time.subcycles: auto` allows steps several times larger, or choose a smaller time.dt"
+        ));
+        return;
+    }
     if let Some((system, cause)) = unsolved {
         log.warn(&format!("hint: {}", unsolved::hint(system, cause)));
         return;

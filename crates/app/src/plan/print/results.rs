@@ -1,0 +1,124 @@
+//! What a run records and writes, as lines of the plan.
+
+use std::fmt::Write as _;
+
+use super::{grouped, short};
+use crate::pipeline::checks::CheckSpec;
+use crate::pipeline::output::Every;
+use crate::plan::begin::Begin;
+use crate::plan::fields::OutputField;
+use crate::plan::monitors::{ForcesJob, MonitorJob};
+use crate::plan::{Outline, Plan};
+
+/// The directory with fields, surfaces, means and checkpoints.
+pub(super) fn output(plan: &Plan) -> String {
+    let mut text = plan.outline.directory.display().to_string();
+    if let Some(every) = plan.fields.every {
+        let often = often(plan, every, plan.fields.from);
+        let _ = write!(text, "; fields {} {often}", names(&plan.fields.fields));
+    }
+    if let Some(surfaces) = &plan.surfaces {
+        let (fields, often) = (names(&surfaces.fields), often(plan, surfaces.every, surfaces.from));
+        let _ = write!(text, "; surfaces {} of {fields} {often}", surfaces.boundaries.join(", "));
+    }
+    if let Some(averages) = &plan.averages {
+        let sampled = match averages.every {
+            Every::Steps(1) => "in each step".to_owned(),
+            every => words(every),
+        };
+        let from = from(plan, averages.from).unwrap_or_default();
+        let _ = write!(text, "; means of {} sampled {sampled}{from}", names(&averages.fields));
+    }
+    if let Some(checkpoint) = &plan.checkpoint {
+        let _ = write!(text, "; checkpoints {}", often(plan, checkpoint.every, Begin::START));
+    }
+    text
+}
+
+/// Each monitor.
+pub(super) fn monitors(plan: &Plan) -> Vec<String> {
+    let line = |monitor: &crate::plan::monitors::MonitorPlan| {
+        let what = match &monitor.kind {
+            MonitorJob::Forces(job) | MonitorJob::Wall(job) => format!(" of {}", job.boundaries.join(", ")),
+            MonitorJob::Integral { names, .. } => format!(" of {}", names.join(", ")),
+            MonitorJob::Probe { points, names, .. } => {
+                format!(" of {} at {} points", names.join(", "), points.len())
+            }
+            MonitorJob::Sample { places, names, .. } => {
+                format!(" of {} at {} points", names.join(", "), grouped(places.points.len()))
+            }
+            _ => String::new(),
+        };
+        let from = from(plan, monitor.from).unwrap_or_default();
+        let mut text = format!("{}{what} {}{from}", monitor.kind.name(), words(monitor.every));
+        if let MonitorJob::Forces(job) | MonitorJob::Wall(job) = &monitor.kind {
+            let _ = write!(text, "; coefficients by {}", scales(job));
+        }
+        text
+    };
+    plan.monitors.iter().map(line).collect()
+}
+
+/// The reference quantities of coefficients.
+fn scales(job: &ForcesJob) -> String {
+    let scales = &job.scales;
+    let vector = |v: [f64; 3]| v.map(|x| if x == 0.0 { "0".to_owned() } else { short(x) }).join(" ");
+    format!(
+        "density {}, speed {}, pressure {}, area {}, length {}, drag along ({}), lift along ({})",
+        short(scales.density),
+        short(scales.speed),
+        short(scales.pressure),
+        short(scales.area),
+        short(scales.length),
+        vector(scales.drag),
+        vector(scales.lift)
+    )
+}
+
+/// The checks, if there are any.
+pub(crate) fn checks(outline: &Outline) -> Option<String> {
+    let check = |check: &CheckSpec| match check.limit(&outline.constants) {
+        Ok(limit) => format!("{} {limit}", check.value.value),
+        Err(_) => check.value.value.clone(),
+    };
+    let checks: Vec<String> = outline.checks.iter().map(check).collect();
+    (!checks.is_empty()).then(|| checks.join("; "))
+}
+
+fn names(fields: &[OutputField]) -> String {
+    fields.iter().map(|field| field.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// How often, with the number of times if that is known, and from when on.
+fn often(plan: &Plan, every: Every, from_when: Begin) -> String {
+    let mut text = words(every);
+    match (from(plan, from_when), plan.times(every)) {
+        (Some(from), _) => text.push_str(&from),
+        (None, Some(times)) => {
+            let _ = write!(text, " ({} times)", grouped(times));
+        }
+        (None, None) => {}
+    }
+    text
+}
+
+fn words(every: Every) -> String {
+    match every {
+        Every::Time(t) => format!("every {t}"),
+        Every::Steps(1) => "every step".to_owned(),
+        Every::Steps(n) => format!("every {} steps", grouped(n)),
+        Every::End => "at the end".into(),
+    }
+}
+
+/// From when on, if not from the start.
+fn from(plan: &Plan, begin: Begin) -> Option<String> {
+    match begin {
+        Begin::At(time) if time.is_finite() => Some(format!(" from t = {time}")),
+        Begin::At(_) => None,
+        Begin::Trigger(i) => {
+            let trigger = plan.conditions.triggers.get(i);
+            Some(trigger.map_or_else(String::new, |trigger| format!(" from when {}", trigger.text)))
+        }
+    }
+}
