@@ -46,6 +46,12 @@ pub(crate) fn chords(mesh: &Mesh) -> Vec<Chords> {
     if mesh.max_order() == 1 {
         return Vec::new();
     }
+    let faces = bends(mesh);
+    faces.iter().zip(0..).filter_map(|(faces, boundary)| of_boundary(faces, boundary)).collect()
+}
+
+/// The faces of each boundary.
+fn bends(mesh: &Mesh) -> Vec<Vec<Bend>> {
     let mut faces: Vec<Vec<Bend>> = mesh.boundaries.iter().map(|_| Vec::new()).collect();
     let nodes = SideNodes::new(mesh);
     let mut tables = HashMap::new();
@@ -58,7 +64,40 @@ pub(crate) fn chords(mesh: &Mesh) -> Vec<Chords> {
             faces[b as usize].push(table.bend(mesh, face.minus, &nodes.nodes(face.minus), &vertices));
         }
     }
-    faces.iter().zip(0..).filter_map(|(faces, boundary)| of_boundary(faces, boundary)).collect()
+    faces
+}
+
+/// Angles below this, in radians, are those of faces in one plane.
+const PLANE: f64 = 0.02;
+/// Share of the joints of a boundary, and their number, from which on its faces are those of a round body.
+const ROUND: (f64, usize) = (0.25, 4);
+
+impl Mesh {
+    /// Returns the boundaries of a mesh of straight elements whose faces meet at many small angles, as chords of
+    /// a round body do, with the median of these angles in radians.
+    #[must_use]
+    pub fn polygons(&self) -> Vec<(u32, f64)> {
+        if self.max_order() > 1 {
+            return Vec::new();
+        }
+        let of_boundary = |(faces, boundary): (&Vec<Bend>, u32)| {
+            let mut first: HashMap<[u32; 2], [f64; 3]> = HashMap::new();
+            let (mut joints, mut kinks) = (0, Vec::new());
+            for &(key, normal) in faces.iter().flat_map(|face| &face.joints) {
+                if let Some(other) = first.insert(key, normal) {
+                    joints += 1;
+                    let kink = angle(normal, other);
+                    if kink > PLANE && kink < CORNER {
+                        kinks.push(kink);
+                    }
+                }
+            }
+            kinks.sort_unstable_by(f64::total_cmp);
+            let round = kinks.len() >= ROUND.1 && kinks.len() as f64 >= ROUND.0 * f64::from(joints);
+            round.then(|| (boundary, kinks[kinks.len() / 2]))
+        };
+        bends(self).iter().zip(0..).filter_map(of_boundary).collect()
+    }
 }
 
 fn of_boundary(faces: &[Bend], boundary: u32) -> Option<Chords> {
@@ -217,5 +256,25 @@ mod tests {
     #[test]
     fn straight_meshes_have_none() {
         assert_eq!(chords(&arc(Shape::Quadrilateral, 1)), []);
+    }
+
+    #[test]
+    fn straight_faces_around_a_round_body_are_polygons() {
+        for shape in
+            [Shape::Triangle, Shape::Quadrilateral, Shape::Hexahedron, Shape::Tetrahedron, Shape::Prism]
+        {
+            let mesh = arc(shape, 1);
+            let name = |boundary: u32| mesh.boundaries[boundary as usize].name.as_str();
+            let mut found: Vec<_> = mesh.polygons().into_iter().map(|(b, angle)| (name(b), angle)).collect();
+            found.sort_by(|a, b| a.0.cmp(b.0));
+            assert_eq!(found.iter().map(|f| f.0).collect::<Vec<_>>(), ["xmax", "xmin"], "{shape}");
+            // An angle of one radian in eight faces.
+            assert!(found.iter().all(|f| (f.1 - 0.125).abs() < 1e-3), "{shape}: {found:?}");
+            assert_eq!(arc(shape, 2).polygons(), []);
+        }
+        // A ramp has one corner.
+        let mut ramp = Box { cells: [12, 2, 1], ..Box::unit(Shape::Quadrilateral, 1) }.build().unwrap();
+        ramp.map(|[x, y, _]| [x, y + 0.3 * (1.0 - y) * (x - 0.5).max(0.0), 0.0]).unwrap();
+        assert_eq!(ramp.polygons(), []);
     }
 }

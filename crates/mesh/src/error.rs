@@ -22,6 +22,21 @@ impl std::fmt::Display for Location {
     }
 }
 
+/// The physical groups of two elements, as the end of a sentence.
+struct Groups<'a>(&'a Option<Box<[String; 2]>>);
+
+impl std::fmt::Display for Groups<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0.as_deref() {
+            None => Ok(()),
+            Some([a, b]) => write!(
+                f,
+                ": one is in the physical group {a}, the other in {b}; a cell belongs to one group only"
+            ),
+        }
+    }
+}
+
 /// Writes a point as `(x, y, z)`.
 pub(crate) struct Point<'a>(pub(crate) &'a [f64; 3]);
 
@@ -306,8 +321,10 @@ pub enum MeshError {
         centroid: [f64; 3],
     },
     /// Two elements with the same vertices.
-    #[error("elements {first} and {second} at {} have the same vertices", Point(.centroid))]
+    #[error("elements {first} and {second} at {} have the same vertices{}", Point(.centroid), Groups(.groups))]
     DuplicateElement {
+        /// The physical groups of the two, by their names or numbers, if they differ.
+        groups: Option<Box<[String; 2]>>,
         /// The first element's number.
         first: u64,
         /// The second element's number.

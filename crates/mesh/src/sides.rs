@@ -221,12 +221,18 @@ pub(crate) fn crowded(points: &[[f64; 3]], sets: &[ElementSet], sides: &[Side]) 
         let face: Vec<u32> =
             lattice.face_vertices(side.face as usize).into_iter().map(|l| nodes[l]).collect();
         vertices.sort_unstable();
-        (set.tags[e - set.first], vertices, face)
+        (set.tags[e - set.first], vertices, face, set.regions[e - set.first])
     };
     let all: Vec<_> = sides.iter().map(describe).collect();
     for (i, a) in all.iter().enumerate() {
         if let Some(b) = all[..i].iter().find(|b| b.1 == a.1) {
-            return MeshError::DuplicateElement { first: b.0, second: a.0, centroid: mean(points, &a.1) };
+            let groups = (a.3 != b.3).then(|| Box::new([b.3.to_string(), a.3.to_string()]));
+            return MeshError::DuplicateElement {
+                groups,
+                first: b.0,
+                second: a.0,
+                centroid: mean(points, &a.1),
+            };
         }
     }
     let centroid = mean(points, &all[0].2);

@@ -63,6 +63,11 @@ fn a_small_square_is_read() {
     assert_eq!(accept(&blanks).0, mesh);
     let extra = msh22(&SQUARE, &TWO).replace("$Nodes", "$Comments\n$ 5 cows\n$EndComments\n$Nodes");
     assert_eq!(accept(&extra).0, mesh);
+    // As Gmsh 4.15 reads them.
+    let first =
+        format!("$Comments\nmade by hand: see $Nodes below\n\n$EndComments\n{}", msh22(&SQUARE, &TWO));
+    assert_eq!(accept(&first).0, mesh);
+    assert!(matches!(refuse("$Comments\n$EndComments\n"), MeshError::NotGmsh { .. }));
 }
 
 #[test]

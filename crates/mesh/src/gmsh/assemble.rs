@@ -50,7 +50,7 @@ pub(crate) fn assemble(file: Raw, options: &ReadOptions) -> Result<(Mesh, Report
     if let Some(&first) = reoriented.first() {
         warnings.push(Warning::Reoriented { count: reoriented.len(), first });
     }
-    let mut paired = draft.pair()?;
+    let mut paired = draft.pair().map_err(|error| named_groups(error, raw, dim))?;
     let node = |tag: u64| index.find(tag).map(|i| new_of_file[i as usize]).filter(|&n| n != NONE);
     let hull = bounds::hull(raw, &mut draft, &paired, &node, warnings)?;
     conform::check_hull(&draft, &hull.loose_ends(&paired))?;
@@ -271,6 +271,20 @@ fn region_names(raw: &Raw, draft: &Draft) -> Vec<RegionTag> {
     let names = bounds::group_names(raw, draft.dim);
     let named = |&region: &u32| names.get(&region).map(|&name| RegionTag { region, name: name.to_owned() });
     used.iter().filter_map(named).collect()
+}
+
+/// The error with the names of physical groups in place of their numbers.
+fn named_groups(mut error: MeshError, raw: &Raw, dim: usize) -> MeshError {
+    if let MeshError::DuplicateElement { groups: Some(groups), .. } = &mut error {
+        let names = bounds::group_names(raw, dim);
+        for group in groups.iter_mut() {
+            let name = group.parse().ok().and_then(|number: u32| names.get(&number));
+            if let Some(name) = name {
+                *group = format!("`{name}`");
+            }
+        }
+    }
+    error
 }
 
 /// Warn about elements in several physical groups, of which the first is used.

@@ -120,11 +120,6 @@ impl<'a> Input<'a> {
         self.binary = encoding != Encoding::Text;
     }
 
-    /// Return to the start of the file.
-    pub(crate) const fn rewind(&mut self) {
-        self.rest = self.whole;
-    }
-
     /// True if the next word is `word`.
     pub(crate) fn next_word_is(&self, expected: &[u8]) -> bool {
         word(self.rest).is_ok_and(|(_, found)| found == expected)

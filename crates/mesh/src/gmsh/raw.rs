@@ -122,14 +122,19 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Raw, MeshError> {
     Ok(raw)
 }
 
-/// `$MeshFormat`: version, encoding, word size, and in binary files the integer 1.
+/// `$MeshFormat`, before which comments may stand: version, encoding, word size, and in binary files the
+/// integer 1.
 fn header(input: &mut Input<'_>) -> Result<(Version, Encoding), MeshError> {
-    let first = if input.skip_space() { input.word("$MeshFormat").unwrap_or_default() } else { "" };
-    if first != "$MeshFormat" {
-        let found: String = first.chars().take(24).collect();
+    let mut more = input.skip_space();
+    while more && input.next_word_is(b"$Comments") {
+        input.section()?;
+        input.skip_section()?;
+        more = input.skip_space();
+    }
+    if !more || !input.next_word_is(b"$MeshFormat") {
+        let found = input.word("$MeshFormat").unwrap_or_default().chars().take(24).collect();
         return Err(MeshError::NotGmsh { found });
     }
-    input.rewind();
     input.section()?;
     let version = match input.word("the version")? {
         "2.2" => Version::V22,
