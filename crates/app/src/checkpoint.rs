@@ -14,6 +14,7 @@
 //! | `history` (optional) | lengths of the past fields of a multistep scheme, number of its past steps | sizes of these steps, coefficients of the fields |
 //! | `control` (optional) | | the next step of the error control, the last two errors, attempts rejected since |
 //! | `retry` (optional) | | the share of the step size after failed steps |
+//! | `steady` (optional) | | the best residual of a steady run relative to the largest, its step, the largest residuals |
 //!
 //! To store more, push a [`Section`] to [`Checkpoint::sections`], add a row for it to `KNOWN`, and read it
 //! after a restart with [`Checkpoint::section`].
@@ -45,7 +46,7 @@ use crate::writer::WriterError;
 const LATEST: &str = "latest";
 
 /// The sections that this program reads, each with the newest version that it can read.
-const KNOWN: [(&str, u16); 11] = [
+const KNOWN: [(&str, u16); 12] = [
     ("run", 1),
     ("law", 1),
     ("state", 1),
@@ -56,6 +57,7 @@ const KNOWN: [(&str, u16); 11] = [
     ("history", 1),
     ("control", 1),
     ("retry", 1),
+    ("steady", 1),
     ("triggers", 1),
 ];
 

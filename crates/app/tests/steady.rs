@@ -94,3 +94,63 @@ fn local_steps_that_fail_are_repeated_with_half_their_size() {
     ended(&stopped, &["--restart", "latest"]);
     assert!(newest(&stopped) == newest(&whole), "the states differ");
 }
+
+/// A viscous stream over a plate, that becomes steady.
+const PLATE: &str = "\
+title: A stream over a plate
+mesh: { generate: { shape: quad, max: [2, 1], cells: [4, 2] } }
+physics: { model: navier-stokes, reference: { mach: 0.3, reynolds: 10, length: 1 } }
+space: { order: 1 }
+initial: { rho: rho_ref, u: u_ref, v: 0, p: p_ref }
+boundaries:
+  xmin: { type: far-field, rho: rho_ref, u: u_ref, v: 0, p: p_ref }
+  xmax: { type: pressure-outlet, p: p_ref }
+  ymin: { type: no-slip-wall }
+  ymax: { type: symmetry }
+time: { steady: { tolerance: 1e-6, local_steps: true } }
+output: { fields: none }
+monitors: [ { forces: { boundary: ymin, every_steps: 5 } } ]
+";
+
+/// The residual was relative to the largest one since the restart, so that a run that was nearly steady had to
+/// fall by the whole tolerance once more.
+#[test]
+fn a_steady_run_in_two_parts_ends_where_one_ends() {
+    let whole = number(&Case::new(PLATE).run(&[]), "/time/steps");
+    let case = Case::new(PLATE);
+    let most = format!("time.steady.max_steps={}", (0.9 * whole) as usize);
+    let first = case.dgsuite(&["run", "case.yaml", "--set", &most]);
+    assert!(first.code == 1 && first.stderr.contains("--restart latest"), "{}{}", first.stdout, first.stderr);
+    let second = case.run(&["--restart", "latest"]);
+    assert!(number(&second, "/steady/residual") <= 1e-6, "{second}");
+    let end = case.table("out/case/monitors/forces.csv").pop().unwrap()[0];
+    assert!((end - whole).abs() < 1.0, "{end} {whole}");
+}
+
+#[test]
+fn a_steady_run_may_end_by_its_forces() {
+    let whole = Case::new(PLATE).run(&[]);
+    let case = Case::new(PLATE);
+    let forces = "time.steady.forces={ tolerance: 1e-3, rows: 10 }";
+    let outcome = case.dgsuite(&["run", "case.yaml", "--set", forces]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("the forces have settled"), "{}{}", outcome.stdout, outcome.stderr);
+    let summary = case.summary("out/case");
+    let (steps, all) = (number(&summary, "/time/steps"), number(&whole, "/time/steps"));
+    assert!(steps < 0.9 * all, "{steps} {all}");
+    // Drag and lift stay the same over these rows, and not over the ten before the last one.
+    let table = case.table("out/case/monitors/forces.csv");
+    let rows: Vec<&Vec<f64>> = table.iter().filter(|row| row[0] % 5.0 == 0.0).collect();
+    let range = |rows: &[&Vec<f64>], k: usize| {
+        let of = |f: fn(f64, f64) -> f64, start| rows.iter().map(|row| row[k]).fold(start, f);
+        of(f64::max, f64::NEG_INFINITY) - of(f64::min, f64::INFINITY)
+    };
+    let settled = |rows: &[&Vec<f64>]| {
+        let size = rows.iter().flat_map(|row| [row[2].abs(), row[3].abs()]).fold(0.0, f64::max);
+        (2..4).all(|k| range(rows, k) <= 1e-3 * size)
+    };
+    let n = rows.len();
+    assert!(settled(&rows[n - 10..]) && !settled(&rows[n - 11..n - 1]), "{:?}", &rows[n - 11..]);
+    let refused = case.dgsuite(&["check", "case.yaml", "--set", forces, "--set", "monitors=[]"]);
+    assert!(refused.code == 2 && refused.stderr.contains("a monitor `forces"), "{}", refused.stderr);
+}

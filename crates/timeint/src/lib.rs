@@ -60,7 +60,7 @@ pub use error::TimeError;
 pub use multistep::{Multistep, Weights, weights};
 pub use rhs::{FnRhs, Rhs, RunningSum, Stage, from_fn};
 pub use scheme::{Base, Mean, Row, Scheme, Tableau};
-pub use steady::{Patience, Steady, Tolerance, Verdict};
+pub use steady::{Patience, Progress, Steady, Tolerance, Verdict};
 pub use stepper::Stepper;
 
 // Re-exports of the types in the public interface, so that a program needs no other dependency.

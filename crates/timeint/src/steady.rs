@@ -60,6 +60,17 @@ pub enum Verdict {
     },
 }
 
+/// What a run needs to continue: residuals are relative to those of the whole run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// The residuals to which others are relative.
+    pub reference: Vec<f64>,
+    /// The best ratio so far.
+    pub best: f64,
+    /// The step at which it was reached.
+    pub since: u64,
+}
+
 /// Monitors the residuals of a steady run, one for each conserved variable.
 ///
 /// ```
@@ -113,6 +124,20 @@ impl Steady {
         self
     }
 
+    /// Continues with what [`progress`](Self::progress) returned in an earlier part of the run.
+    #[must_use]
+    pub fn resume(mut self, Progress { reference, best, since }: Progress) -> Self {
+        (self.reference, self.best, self.since) = (reference, best, since);
+        self
+    }
+
+    /// What a later part of the run continues with; `None` before the first residual.
+    #[must_use]
+    pub fn progress(&self) -> Option<Progress> {
+        let (reference, best, since) = (self.reference.clone(), self.best, self.since);
+        (!reference.is_empty()).then_some(Progress { reference, best, since })
+    }
+
     /// From now on waits at least `steps` steps without progress, for example the duration of the slowest
     /// process.
     pub fn wait(&mut self, steps: u64) {
@@ -133,8 +158,10 @@ impl Steady {
         };
         if self.reference.is_empty() {
             self.reference = residuals.to_vec();
-            self.floor.resize(if self.floor.is_empty() { residuals.len() } else { self.floor.len() }, 0.0);
             self.since = step;
+        }
+        if self.floor.is_empty() {
+            self.floor = vec![0.0; residuals.len()];
         }
         let n = residuals.len();
         assert!(
@@ -219,6 +246,22 @@ mod tests {
         steady.wait(20);
         assert_eq!(steady.observe(49, &[1.0]), Verdict::Continue { ratio: 1.0 });
         assert_eq!(steady.observe(50, &[1.0]), Verdict::Stagnated { best: 1.0, since: 0 });
+    }
+
+    #[test]
+    fn a_run_in_two_parts_ends_as_one() {
+        let residual = |n: u64| [3.0 * 0.7_f64.powi(n as i32), 0.2 * 0.7_f64.powi(n as i32)];
+        let new = || Steady::new(Tolerance::Largest(1e-6), BRIEF);
+        let end = |mut steady: Steady, from: u64| {
+            (from..).find(|&n| matches!(steady.observe(n, &residual(n)), Verdict::Converged { .. }))
+        };
+        let mut first = new();
+        assert_eq!(first.progress(), None);
+        (0..9).for_each(|n| drop(first.observe(n, &residual(n))));
+        let progress = first.progress().unwrap();
+        assert_eq!(end(new().resume(progress), 9), end(new(), 0));
+        // Without it the second part has a lower reference, and needs more steps.
+        assert!(end(new(), 9) > end(new(), 0));
     }
 
     #[test]

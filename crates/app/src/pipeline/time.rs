@@ -71,6 +71,17 @@ pub struct SteadySpec {
     pub local_steps: bool,
     /// The number of steps over which the mean is taken to which the solution is drawn.
     pub damping: Option<f64>,
+    /// When the forces count as steady, if that ends the run, too.
+    pub forces: Option<SettledSpec>,
+}
+
+/// When forces count as steady.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SettledSpec {
+    /// The range of drag and lift over the last rows of a monitor, relative to the larger of their sizes.
+    pub tolerance: f64,
+    /// The number of rows.
+    pub rows: usize,
 }
 
 impl TimeSpec {
@@ -214,7 +225,21 @@ impl SteadySpec {
         if let Some(short) = damping.as_ref().filter(|n| n.value < 10.0) {
             return Err(InputError::range(short, "at least 10 steps"));
         }
+        let forces = match section.section("forces")? {
+            Some(forces) => {
+                let tolerance = forces.positive("tolerance")?;
+                if let Some(wide) = tolerance.as_ref().filter(|t| t.value >= 1.0) {
+                    return Err(InputError::range(wide, "below 1, as it is relative to the forces"));
+                }
+                Some(SettledSpec {
+                    tolerance: tolerance.map_or(1e-3, |t| t.value),
+                    rows: forces.count("rows", 2)?.map_or(20, |n| n.value),
+                })
+            }
+            None => None,
+        };
         Ok(Some(Self {
+            forces,
             damping: damping.map(|n| n.value),
             tolerance: tolerance.map_or(1e-10, |t| t.value),
             max_steps: section.count("max_steps", 1)?.map_or(100_000, |n| n.value),

@@ -373,6 +373,13 @@ fn time_line(plan: &Plan, steps: FirstSteps) -> String {
         let kind = if steady.local_steps { "local" } else { "global" };
         let most = grouped(steady.max_steps);
         let _ = write!(text, ", steady to {:e} by {kind} steps, at most {most}", steady.tolerance);
+        if let Some(forces) = steady.forces {
+            let _ = write!(
+                text,
+                ", or until forces stay within {:e} over {} rows",
+                forces.tolerance, forces.rows
+            );
+        }
     }
     text
 }

@@ -75,6 +75,10 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
     if let Some(steady) = time.steady {
         tree.default("time.steady.tolerance", number(steady.tolerance));
         tree.default("time.steady.max_steps", number(steady.max_steps as f64));
+        if let Some(forces) = steady.forces {
+            tree.default("time.steady.forces.tolerance", number(forces.tolerance));
+            tree.default("time.steady.forces.rows", number(forces.rows as f64));
+        }
         if !matches!(setup.law, Law::Incompressible(_)) {
             tree.default("time.steady.local_steps", Value::Bool(steady.local_steps));
         }

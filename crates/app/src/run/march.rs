@@ -16,6 +16,7 @@ use dgsuite_timeint::{
 use super::error::{RunError, Stagnant};
 use super::log::{Log, clock};
 use super::outputs::{Moment, Outputs};
+use super::sections;
 use crate::pipeline::time::SteadySpec;
 use crate::plan::Plan;
 use crate::post::{Surface, slow_outflow};
@@ -269,12 +270,23 @@ impl<'a> March<'a> {
         let steps = Patience::default().steps.max((spec.max_steps / 4) as u64);
         let patience = Patience { steps, ..Patience::default() };
         let mut steady = Steady::new(tolerance, patience).rounding(floor);
+        // Residuals are relative to those of the whole run, not of its last part.
+        let saved = self.plan.restart.as_ref().map(|(_, saved)| saved);
+        if let Some(progress) = saved.and_then(|saved| sections::steady(saved, self.solver.variables().len()))
+        {
+            steady = steady.resume(progress);
+        }
         let mut ratio = 1.0;
         let mut mean = Vec::new();
         loop {
             let step = self.now().step;
             if step.is_multiple_of(RESIDUAL_INTERVAL) || step >= spec.max_steps as u64 {
-                let verdict = steady.observe(step, &self.solver.residual()?);
+                let residual = self.solver.residual()?;
+                let verdict = match step.is_multiple_of(RESIDUAL_INTERVAL) {
+                    true => steady.observe(step, &residual),
+                    // A run that goes on from here does not know that it was looked at.
+                    false => steady.clone().observe(step, &residual),
+                };
                 ratio = match verdict {
                     Verdict::Continue { ratio } => ratio,
                     Verdict::Rounding { ratio } => {
@@ -324,7 +336,17 @@ impl<'a> March<'a> {
             } else if !self.run_ahead(most)? {
                 self.step()?;
             }
+            outputs.steady = steady.progress();
             self.write(outputs, Moment::Step)?;
+            if let Some(forces) = spec.forces
+                && outputs.forces_have_settled(self.solver)?
+            {
+                self.log.note(&format!(
+                    "the forces have settled: drag and lift stay within {:e} of their size over {} rows",
+                    forces.tolerance, forces.rows
+                ));
+                return Ok(());
+            }
             self.draw(Some((ratio, spec)))?;
             if self.stops()? {
                 return Ok(());

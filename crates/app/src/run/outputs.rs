@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dgsuite_timeint::{Memory, TimePoint};
+use dgsuite_timeint::{Memory, Progress, TimePoint};
 
 use super::averages::Averages;
 use super::error::RunError;
@@ -14,12 +14,14 @@ use super::not_finite::NotFinite;
 use super::pieces::Pieces;
 use super::schedule::{self, Schedule};
 use super::sections;
+use super::settled::Settled;
 use super::shared;
 use super::surfaces;
 use super::triggers::{self, Triggers};
 use crate::checkpoint::{self, Checkpoint};
 use crate::directory::{CHECKPOINTS, Directory, Former};
 use crate::plan::fields::OutputField;
+use crate::plan::monitors::{MonitorJob, MonitorPlan};
 use crate::plan::{Plan, SurfacesPlan};
 use crate::systems::ROOT;
 use crate::systems::hyperbolic::Hyperbolic;
@@ -70,6 +72,9 @@ pub struct Outputs<'a> {
     pub control: Option<Memory>,
     /// The share of the step size after failed steps, for checkpoints.
     pub shrink: f64,
+    /// The residuals of a steady run, for checkpoints.
+    pub steady: Option<Progress>,
+    settled: Option<Settled>,
     checkpoints: Option<Schedule>,
     written: Vec<PathBuf>,
     /// The steps whose fields and whose checkpoint were written last.
@@ -148,6 +153,8 @@ impl<'a> Outputs<'a> {
             newest_surfaces: None,
             control: None,
             shrink: 1.0,
+            steady: None,
+            settled: plan.time.steady.and_then(|steady| steady.forces).map(Settled::new),
             averages,
             checkpoints: plan.checkpoint.map(|c| Schedule::new(c.every, now)),
             written: match plan.outline.former {
@@ -241,6 +248,12 @@ impl<'a> Outputs<'a> {
                 if due {
                     // Also on ranks without the values, and if the row could not be written.
                     self.triggers.note(i, row.as_deref().unwrap_or_default());
+                }
+                if let (Some(settled), MonitorJob::Forces(_), Ok(values)) =
+                    (&mut self.settled, &self.plan.monitors[i].kind, &row)
+                    && moment == Moment::Step
+                {
+                    settled.note(i, values);
                 }
                 failures.keep(row.map(|_| ()))?;
             }
@@ -360,6 +373,7 @@ impl<'a> Outputs<'a> {
     fn write_checkpoint(&mut self, solver: &Hyperbolic, now: TimePoint) -> Result<(), RunError> {
         let averages = self.averages.as_ref().map_or_else(Vec::new, Averages::save);
         let sections = self.control.iter().map(sections::of_control).chain(sections::of_share(self.shrink));
+        let sections = sections.chain(self.steady.iter().map(sections::of_steady));
         let averaged = self.averages.iter().filter(|_| !averages.is_empty()).map(Averages::section);
         let sections = sections.chain(self.triggers.section()).chain(averaged).collect();
         let state = solver.save_own();
@@ -379,6 +393,17 @@ impl<'a> Outputs<'a> {
             checkpoint::prune(&mut self.written, spec.keep)?;
         }
         Ok(())
+    }
+
+    /// Whether the forces of a steady run have settled, if that is asked for. Collective.
+    ///
+    /// # Errors
+    /// The loss of another rank.
+    pub fn forces_have_settled(&self, solver: &Hyperbolic) -> Result<bool, RunError> {
+        let Some(settled) = &self.settled else { return Ok(false) };
+        let forces = |monitor: &&MonitorPlan| matches!(monitor.kind, MonitorJob::Forces(_));
+        let root = self.plan.setup.comm.rank() == ROOT;
+        Ok(solver.any(root && settled.holds(self.plan.monitors.iter().filter(forces).count()))?)
     }
 
     /// Writes the state of a failed run and returns the path.

@@ -1,6 +1,6 @@
 //! The sections of a checkpoint with what the march through time knows beside the solution.
 
-use dgsuite_timeint::Memory;
+use dgsuite_timeint::{Memory, Progress};
 
 use crate::checkpoint::{Checkpoint, Section};
 
@@ -33,4 +33,26 @@ pub fn of_share(share: f64) -> Option<Section<'static>> {
 pub fn share(saved: &Checkpoint) -> Option<f64> {
     let share = saved.section(SHARE)?.values().first().copied();
     share.filter(|share| (0.0..=1.0).contains(share))
+}
+
+/// The section with the residuals of a steady run.
+const STEADY: &str = "steady";
+
+/// Returns the residuals to which those of a steady run are relative as a section of a checkpoint.
+pub fn of_steady(progress: &Progress) -> Section<'static> {
+    let Progress { reference, best, since } = progress;
+    let numbers = [*best, *since as f64].into_iter().chain(reference.iter().copied());
+    Section::optional(STEADY, 1).numbers(numbers.collect::<Vec<f64>>())
+}
+
+/// The inverse of [`of_steady`] for so many `variables`; `None` if there is no such section or its numbers are
+/// impossible.
+pub fn steady(saved: &Checkpoint, variables: usize) -> Option<Progress> {
+    let [best, since, reference @ ..] = saved.section(STEADY)?.values() else { return None };
+    let sound = reference.len() == variables
+        && reference.iter().all(|x| x.is_finite() && *x >= 0.0)
+        && *best >= 0.0
+        && *since >= 0.0;
+    // The cast saturates.
+    sound.then(|| Progress { reference: reference.to_vec(), best: *best, since: *since as u64 })
 }

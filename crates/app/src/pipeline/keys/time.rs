@@ -3,7 +3,7 @@
 use super::Absent::{Nothing, Required, Says, Value};
 use super::Kind::{Flag, Number, Section, Whole, Words};
 use super::Range::{Above, Any, AtLeast, Below};
-use super::{EXPLICIT, FLOW, GAS, INCOMPRESSIBLE, Key, Low, key};
+use super::{EXPLICIT, FLOW, FLUID, GAS, INCOMPRESSIBLE, Key, Low, key};
 
 const FRACTION: super::Kind = Number(Below(Low::Over(0.0), 1.0));
 
@@ -137,6 +137,27 @@ pub(super) const KEYS: &[Key] = &[
         "Every element uses its own stable step size, which is faster but has no meaning in time.",
     )
     .of(EXPLICIT),
+    key(
+        "time.steady.forces",
+        &[Section],
+        Nothing,
+        "The run also ends when drag and lift of all monitors `forces` stay the same over some rows.",
+    )
+    .of(FLUID),
+    key(
+        "time.steady.forces.tolerance",
+        &[FRACTION],
+        Value("1e-3"),
+        "The range of drag and lift over these rows, relative to the larger of their sizes.",
+    )
+    .of(FLUID),
+    key(
+        "time.steady.forces.rows",
+        &[Whole(2, usize::MAX)],
+        Value("20"),
+        "The number of rows of the monitor; after a restart they are counted anew.",
+    )
+    .of(FLUID),
     key(
         "time.steady.damping",
         &[Number(AtLeast(10.0))],

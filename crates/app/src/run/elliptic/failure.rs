@@ -34,8 +34,15 @@ impl Failure {
         let multigrid = solver.preconditioner.is_multigrid();
         let (status, hint) = match error {
             SolveError::MaxIterations { .. } if solver.preconditioner != Preconditioning::PmgAmg => {
-                let hint = "`solver.preconditioner: pmg-amg` needs far fewer iterations; or raise \
-                            `solver.max_iterations`";
+                let hint = match solver.preconditioner {
+                    Preconditioning::Amg => {
+                        "raise `solver.max_iterations`, or try `solver.preconditioner: pmg-amg`"
+                    }
+                    _ => {
+                        "multigrid (`solver.preconditioner: pmg-amg`, or `amg` on long thin elements) needs far \
+                          fewer iterations; or raise `solver.max_iterations`"
+                    }
+                };
                 (Status::Failed, hint.to_owned())
             }
             SolveError::MaxIterations { .. } if plan.largest_jump() > JUMP => {
@@ -52,7 +59,7 @@ impl Failure {
                     hint.push_str("; `solver.coarsening: minus-one` saves iterations at high order");
                 }
                 if solver.smoother() != SmootherKind::BlockJacobi {
-                    hint.push_str("; on long thin elements `solver.smoother: block-jacobi` helps");
+                    hint.push_str("; on long thin elements try `solver.preconditioner: amg`, or `solver.smoother: block-jacobi`");
                 }
                 (Status::Failed, hint)
             }
