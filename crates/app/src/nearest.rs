@@ -8,7 +8,16 @@ pub fn distance(a: &str, b: &str) -> usize {
 
 /// Names from other codes with the name here. If a word has several entries, the first whose name is known is
 /// used.
-const SYNONYMS: [(&str, &str); 26] = [
+const SYNONYMS: [(&str, &str); 35] = [
+    ("compressible", "navier-stokes"),
+    ("compressible", "euler"),
+    ("ns", "navier-stokes"),
+    ("t", "temperature"),
+    ("velocity-inlet", "dirichlet"),
+    ("pressure-inlet", "subsonic-inflow"),
+    ("symmetry-plane", "symmetry"),
+    ("farfield", "far-field"),
+    ("gravity", "body_force"),
     ("wall", "no-slip-wall"),
     ("wall", "slip-wall"),
     ("inviscid", "slip-wall"),
@@ -37,11 +46,20 @@ const SYNONYMS: [(&str, &str); 26] = [
     ("host", "cpu"),
 ];
 
+/// Whether a word is one of another code, not a typing mistake.
+pub fn is_of_another_code(typed: &str) -> bool {
+    SYNONYMS.iter().any(|(word, _)| plain(word) == plain(typed))
+}
+
+/// A word without case and separators.
+fn plain(text: &str) -> String {
+    text.to_lowercase().replace(['-', '_', ' '], "")
+}
+
 /// The name in `known` that is nearest to `typed`, if one is near enough to be offered: the number of changes
 /// is at most a third of the length (at least one; none for names of one or two letters), or one name begins
 /// with the other.
 pub fn nearest<'a, S: AsRef<str>>(typed: &str, known: &'a [S]) -> Option<&'a str> {
-    let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     let meant = SYNONYMS.iter().filter(|(word, _)| plain(word) == plain(typed));
     let named = |(_, name): &(&str, &str)| known.iter().map(AsRef::as_ref).find(|known| known == name);
     if let Some(name) = meant.clone().find_map(named) {

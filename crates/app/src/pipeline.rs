@@ -109,12 +109,43 @@ pub struct Pipeline {
     pub stem: String,
 }
 
+/// Files of these programs that users give in place of a pipeline file, with what to do instead.
+const OTHER_FILES: [(&str, &str, &str); 6] = [
+    (
+        "msh",
+        "a mesh",
+        "`dgsuite init MODEL --mesh FILE` writes a pipeline file for it; a pipeline names it in `mesh.file`",
+    ),
+    (
+        "geo",
+        "a geometry of Gmsh",
+        "`gmsh FILE -2 -o MESH.msh` (or -3) makes a mesh of it, which a pipeline names in `mesh.file`",
+    ),
+    ("dgs", "a checkpoint", "`dgsuite run PIPELINE --restart FILE` continues from it"),
+    ("vtu", "a file of fields", "`dgsuite picture DIRECTORY` draws the fields of a run"),
+    ("pvd", "a list of fields", "`dgsuite picture DIRECTORY` draws the fields of a run"),
+    ("vtkhdf", "a file of fields", "`dgsuite picture DIRECTORY` draws the fields of a run"),
+];
+
+/// Refuses a file whose name says that it is no pipeline file.
+fn not_another_file(path: &Path) -> Result<(), InputError> {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+    let other = OTHER_FILES.iter().find(|(known, ..)| extension.as_deref() == Some(known));
+    match other.filter(|_| path.is_file()) {
+        Some(&(_, what, instead)) => {
+            Err(InputError::nowhere(Problem::OtherFile { path: path.to_owned(), what, instead }))
+        }
+        None => Ok(()),
+    }
+}
+
 impl Document {
     /// Reads a file and applies its `ci` block (if `ci`), then the overrides of the command line.
     ///
     /// # Errors
     /// A file that cannot be read or is not YAML; overrides that lead nowhere.
     pub fn read(path: &Path, ci: bool, overrides: &[Override]) -> Result<Self, InputError> {
+        not_another_file(path)?;
         let text = source::read_text(path)
             .map_err(|reason| InputError::nowhere(Problem::Unreadable { path: path.to_owned(), reason }))?;
         let source = Source::new(path.display().to_string(), text);

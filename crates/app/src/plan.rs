@@ -288,6 +288,13 @@ impl Plan {
         begin(&pipeline.output, (&mut fields, surfaces.as_mut(), averages.as_mut()), &mut reader)?;
         let conditions = reader.finish();
         warnings.extend(odd);
+        if !mesh.is_part() {
+            warnings.extend(boundaries::straight::check(
+                &pipeline.boundaries,
+                mesh.seen(),
+                pipeline.space.order,
+            ));
+        }
         let first = pipeline.boundaries.first().map_or(&pipeline.place, |spec| &spec.name.place);
         let exact = exact(&monitors, initial_spec, &initial);
         let mesh_digest = mesh.digest();
@@ -296,6 +303,12 @@ impl Plan {
         let former = restart::former(restart.as_ref(), &directory, choices)?;
         let start = restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
         let time = time_plan(&pipeline, start)?;
+        let forces = monitors.iter().any(|monitor| matches!(monitor.kind, MonitorJob::Forces(_)));
+        if time.steady.is_some_and(|steady| steady.forces.is_some()) && !forces {
+            let (key, expected) = ("monitors", "a monitor `forces: { boundary: NAME, every_steps: 10 }`");
+            let problem = Problem::MissingKey { key: key.to_owned(), expected: expected.to_owned() };
+            return Err(InputError::at(&pipeline.time.place, problem));
+        }
         if !mesh.is_part() {
             boundaries::balance::check(&law, &boundaries, mesh.seen(), first, (start, time.end))?;
         }

@@ -398,8 +398,8 @@ fn viscous_flows_that_are_not_complete() {
         ("reynolds: 100", "reynolds: -1", &["`physics.reference.reynolds` is -1", "case.yaml:4:68"]),
         (
             reference,
-            "viscosity: 0.01",
-            &["`physics.viscosity` must be a section", "{ constant: 0.01 }", "case.yaml:4:45"],
+            "viscosity: [0.01]",
+            &["`physics.viscosity` must be a number, or a section", "sutherland", "case.yaml:4:45"],
         ),
         (
             reference,

@@ -1,5 +1,7 @@
 //! `dgsuite init`: a pipeline file to begin with.
 
+mod on_mesh;
+
 use std::path::PathBuf;
 
 use clap::Args;
@@ -21,6 +23,7 @@ Templates:
 
 Examples:
   dgsuite init euler
+  dgsuite init navier-stokes --mesh airfoil.msh -o airfoil.yaml
   dgsuite init shock -o case.yaml --schema";
 
 /// Names and texts.
@@ -43,6 +46,9 @@ pub(super) struct InitArgs {
     /// The file (default: TEMPLATE.yaml)
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write the file for this mesh of Gmsh: its boundaries by name, with conditions guessed from the names
+    #[arg(long, value_name = "FILE")]
+    mesh: Option<PathBuf>,
     /// Also write the schema of pipeline files to dgsuite.json, and name it in the first line, for editors
     #[arg(long)]
     schema: bool,
@@ -85,6 +91,14 @@ pub(super) fn write(args: &InitArgs) -> anyhow::Result<String> {
         let text = serde_json::to_string_pretty(&keys::schema())?;
         atomic::write(&schema, format!("{text}\n").as_bytes())?;
         own = format!("# yaml-language-server: $schema={SCHEMA}\n");
+    }
+    if let Some(mesh) = &args.mesh {
+        own += &on_mesh::text(name, mesh, &file, &stem)?;
+        atomic::write(&file, own.as_bytes())?;
+        return Ok(format!(
+            "{0}\nnext: look at the conditions of its boundaries; dgsuite check {0}; dgsuite run {0}",
+            file.display()
+        ));
     }
     for line in text.lines() {
         let comment = line.starts_with('#') || line.trim_start().starts_with("checkpoint:");

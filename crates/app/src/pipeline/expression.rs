@@ -225,6 +225,11 @@ fn is_word(text: &str) -> bool {
 pub fn wrong_type(node: &Node, key: &str, expected: &str) -> InputError {
     InputError::at(
         &node.place,
-        Problem::WrongType { key: key.to_owned(), expected: expected.to_owned(), found: node.kind() },
+        Problem::WrongType {
+            key: key.to_owned(),
+            expected: expected.to_owned(),
+            found: node.kind(),
+            model: None,
+        },
     )
 }

@@ -149,7 +149,19 @@ fn syntax_error(source: &Arc<Source>, error: &serde_saphyr::Error) -> InputError
         .trim_end_matches([':', ',', ' '])
         .to_owned();
     let reason = match reason.strip_prefix("duplicate mapping key: ") {
-        Some(rest) => format!("the key `{}` is given twice", rest.split(',').next().unwrap_or(rest)),
+        Some(rest) => {
+            let key = rest.split(',').next().unwrap_or(rest);
+            // A formula that the commas of a list or section have cut.
+            let cut = !key.starts_with(|c: char| c.is_alphabetic() || c == '_') || key.contains(['(', ')']);
+            let quotes = match cut {
+                true => "; inside { } or [ ] a formula with commas needs quotes: \"if(x < 0, 1, 2)\"",
+                false => "",
+            };
+            format!("the key `{key}` is given twice{quotes}")
+        }
+        None if reason.contains("did not find expected ',' or") => {
+            format!("{reason}: a bracket in a line before is not closed, or a text needs quotes")
+        }
         None if reason.starts_with("multiple YAML documents") => {
             "a second document begins after `---`; write one file for each run, or a `study` for a series"
                 .to_owned()

@@ -195,13 +195,18 @@ impl PhysicsSpec {
     }
 }
 
-/// Reads `viscosity: { constant: mu } | { power: … } | { sutherland: … }`.
+/// Reads `viscosity: mu | { constant: mu } | { power: … } | { sutherland: … }`.
 fn viscosity(physics: &Section<'_>) -> Result<Option<ViscositySpec>, InputError> {
     let words = ["constant", "power", "sutherland"];
     let Some(node) = physics.node("viscosity") else { return Ok(None) };
+    // A number is a constant viscosity.
+    if matches!(node.value, Value::Number(_) | Value::Text(_)) {
+        let Some(mu) = physics.number("viscosity")?.map(not_negative).transpose()? else { return Ok(None) };
+        let place = mu.place.clone();
+        return Ok(Some(ViscositySpec { kind: ViscosityKind::Constant, mu: Some(mu), t_ref: None, place }));
+    }
     if !matches!(node.value, Value::Map(_)) {
-        let expected =
-            "a section such as { constant: 0.01 } or { sutherland: { mu_ref: …, t_ref: …, s: … } }";
+        let expected = "a number, or a section such as { sutherland: { mu_ref: …, t_ref: …, s: … } }";
         return Err(super::expression::wrong_type(node, &physics.key("viscosity"), expected));
     }
     let Some(section) = physics.section("viscosity")? else { return Ok(None) };

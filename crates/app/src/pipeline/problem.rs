@@ -42,6 +42,16 @@ pub enum Problem {
         /// The first rank without one.
         without: usize,
     },
+    /// A file of another kind in place of the pipeline file.
+    #[error("{} is {what}, not a pipeline file", path.display())]
+    OtherFile {
+        /// The file.
+        path: PathBuf,
+        /// Its kind.
+        what: &'static str,
+        /// What to do with it.
+        instead: &'static str,
+    },
     /// A key that the table does not have in this section.
     #[error("unknown key `{key}`{}", inside(section))]
     UnknownKey {
@@ -69,6 +79,8 @@ pub enum Problem {
         expected: String,
         /// The value in words.
         found: String,
+        /// The file's model, if it is known.
+        model: Option<String>,
     },
     /// A word that the key does not have.
     #[error("`{found}` is not a value of `{key}`")]
@@ -139,7 +151,11 @@ pub enum Problem {
         error: dgsuite_physics::exact::ExactError,
     },
     /// A state with density or pressure that is not positive.
-    #[error("`{key}` gives {variable} = {value} at ({}), which is not a state of a gas", coordinates(point))]
+    #[error(
+        "`{key}` gives {variable} = {value} at ({}), which is not {}",
+        coordinates(point),
+        if value.is_finite() { "a state of a gas" } else { "a number" }
+    )]
     Inadmissible {
         /// The key's path.
         key: String,
@@ -431,7 +447,7 @@ pub(super) fn names_reference(name: &str) -> bool {
     keys::OF_REFERENCE.contains(&name)
 }
 
-fn is_of_reference(kind: &FormulaErrorKind) -> bool {
+pub(super) fn is_of_reference(kind: &FormulaErrorKind) -> bool {
     matches!(kind, FormulaErrorKind::UnknownName(name) if names_reference(name))
 }
 
@@ -443,6 +459,19 @@ fn elsewhere(key: &str) -> Option<String> {
         None => format!("`{key}` is a key of the top level"),
     })
 }
+
+/// The monitors whose names begin values of the summary.
+const RECORDED: [&str; 9] = [
+    "residual",
+    "integral",
+    "forces",
+    "wall",
+    "probe",
+    "limited",
+    "divergence",
+    "flow_rate",
+    "recirculation",
+];
 
 /// The command that explains a key or the keys of a section.
 fn explained(path: &str) -> Option<String> {
@@ -462,7 +491,7 @@ impl Problem {
             Self::UnknownBoundary { known, .. } => Some(format!("boundaries of the mesh: {}", listed(known))),
             Self::UnknownRegion { known, .. } => Some(format!("regions of the mesh: {}", listed(known))),
             Self::MissingKey { expected, .. } => Some(format!("expected: {expected}")),
-            Self::WrongType { key, .. } => keys::describe(key),
+            Self::WrongType { key, model, .. } => keys::describe(key, model.as_deref()),
             _ => None,
         }
     }
@@ -477,11 +506,20 @@ impl Problem {
             }
             Self::MissingKey { key, .. } | Self::WrongType { key, .. } => explained(key),
             Self::UnknownValue { key, found, known } => {
-                let monitored = ["residual", "integral"].into_iter().find(|monitor| {
+                let monitored = RECORDED.into_iter().find(|monitor| {
                     let recorded = |value: &str| value.split('.').next() == Some(monitor);
                     recorded(found) && !known.iter().any(|value| recorded(value))
                 });
-                match monitored {
+                let name = || found.split('.').nth(1).unwrap_or("NAME");
+                // Values of the summary have several parts.
+                match monitored.filter(|_| found.contains('.')) {
+                    Some("forces") => Some(format!(
+                        "it is recorded by a monitor: `- forces: {{ boundary: {}, every_steps: 10 }}`",
+                        name()
+                    )),
+                    Some("wall") => {
+                        Some(format!("it is recorded by a monitor: `- wall: {{ boundary: {} }}`", name()))
+                    }
                     Some(monitor) => Some(format!("it is recorded by a monitor `{monitor}`")),
                     None => near(found, known).or_else(|| explained(key)),
                 }
@@ -506,6 +544,7 @@ impl Problem {
             )),
             Self::Misplaced { belongs, .. } => Some(format!("it belongs to {belongs}")),
             Self::Unsupported { instead, .. } => Some(instead.clone()),
+            Self::OtherFile { instead, .. } => Some((*instead).to_owned()),
             Self::Device { .. } => Some("`device: auto` uses the CPU if no GPU can be used".into()),
             Self::Formula { key, error } if is_of_reference(&error.kind) => {
                 Some(of_reference(key, &error.text[error.span.clone()]))

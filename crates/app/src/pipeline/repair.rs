@@ -6,14 +6,17 @@
 use super::Document;
 use super::keys::{self, Absent, Kind, Low, Range, Scope};
 use super::node::{Entry, Node, Value};
-use super::problem::{InputError, Problem};
-use crate::nearest::nearest;
+use super::problem::{InputError, Problem, is_of_reference};
+use crate::nearest::{is_of_another_code, nearest};
 
 /// The largest number of mistakes in one answer.
 const MOST: usize = 20;
 
 /// The steps to the key on which the meaning of most others depends.
 const MODEL: [&str; 2] = ["physics", "model"];
+
+/// The steps to the section that gives names to all formulas.
+const REFERENCE: [&str; 2] = ["physics", "reference"];
 
 /// The largest number of repairs, of which some lead to mistakes that are not reported.
 const REPAIRS: usize = 40;
@@ -25,6 +28,8 @@ pub(super) fn with_others(
     read: impl Fn(&Document) -> Result<(), InputError>,
 ) -> InputError {
     let mut document = document.clone();
+    let word = find(&mut document.root, &MODEL.map(str::to_owned)).and_then(|node| node.value.scalar_text());
+    let model = word.filter(|word| keys::MODELS.contains(&word.as_str()));
     let (mut others, mut repairs) = (Vec::new(), Repairs::default());
     // A mistake that is repaired, but not reported.
     let mut hidden: Option<InputError> = None;
@@ -44,7 +49,30 @@ pub(super) fn with_others(
             hidden = Some(next);
         }
     }
-    InputError { more: others, ..first }.in_order(&document.root.place.source)
+    let mut all = InputError { more: others, ..first };
+    if let Some(model) = model.as_deref() {
+        std::iter::once(&mut all.problem)
+            .chain(all.more.iter_mut().map(|error| &mut error.problem))
+            .for_each(|problem| of_model(problem, model));
+    }
+    all.in_order(&document.root.place.source)
+}
+
+/// Leaves out what the file's model does not have.
+fn of_model(problem: &mut Problem, word: &str) {
+    let scope = Scope { model: Some(word), kind: None };
+    match problem {
+        Problem::UnknownKey { section, known, .. } => {
+            let has = keys::known(&keys::steps(section), scope);
+            let of_model: Vec<String> =
+                known.iter().filter(|name| has.names.contains(&name.as_str())).cloned().collect();
+            if !of_model.is_empty() {
+                *known = of_model;
+            }
+        }
+        Problem::WrongType { model, .. } => *model = Some(word.to_owned()),
+        _ => {}
+    }
 }
 
 /// The steps to the key of a mistake.
@@ -93,6 +121,10 @@ impl Repairs {
                 let section = &own[..own.len() - 1];
                 let renamed = self.renamed.iter().any(|other| own.starts_with(other));
                 !renamed && (section.is_empty() || !changed().any(|other| other.starts_with(section)))
+            }
+            // Names of the reference state are those of its section.
+            Problem::Formula { error, .. } if is_of_reference(&error.kind) => {
+                !changed().any(|other| *other == REFERENCE)
             }
             // These depend on other keys of their section, and on the model.
             Problem::Misplaced { .. } | Problem::Conflict { .. } => {
@@ -179,7 +211,13 @@ impl Repairs {
                 entries.push(Entry { key: last.clone(), place, node });
             }
             Problem::UnknownValue { found, known, .. } => match nearest(found, known) {
-                Some(word) => find(root, steps)?.value = Value::Text(word.to_owned()),
+                Some(word) => {
+                    find(root, steps)?.value = Value::Text(word.to_owned());
+                    // A word of another code comes with the keys that go with it there.
+                    if last == "type" && is_of_another_code(found) {
+                        return Some(above.to_vec());
+                    }
+                }
                 // Nothing is known of a boundary without its type, nor of a file without its model.
                 None if last == "type" => {
                     remove(root, above)?;

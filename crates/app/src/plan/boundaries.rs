@@ -4,6 +4,7 @@ pub(super) mod balance;
 mod curved_wall;
 mod prescribed;
 mod scale;
+pub(super) mod straight;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -236,7 +236,7 @@ impl States<'_> {
         self.variables.source(&texts, &names).map(Some).map_err(|error| {
             let key = given.first().map_or_else(String::new, |f| f.text.key.clone());
             let (expected, found) = ("a formula".to_owned(), error.to_string());
-            InputError::nowhere(Problem::WrongType { key, expected, found })
+            InputError::nowhere(Problem::WrongType { key, expected, found, model: None })
         })
     }
 

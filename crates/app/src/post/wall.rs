@@ -14,6 +14,8 @@ pub struct Curves {
     pub cp: Vec<f64>,
     /// Skin friction `C_f = |τ_w|/(½ρ|v|²)`; in two dimensions with a sign, positive along the curve.
     pub cf: Vec<f64>,
+    /// The largest pressure over the dynamic pressure `½ρ|v|²`.
+    pub scale: f64,
     /// Pressure.
     pub p: Vec<f64>,
     /// The stress of the fluid on the wall.
@@ -55,6 +57,7 @@ pub fn curves(surface: &Surface, scales: &Scales, dim: usize) -> Curves {
         out.cp.push((pressure[i] - scales.pressure) / q);
         out.cf.push(along / q);
         out.p.push(pressure[i]);
+        out.scale = out.scale.max(pressure[i].abs() / q);
         out.stress.push(stress);
         out.heat.push(surface.heat.get(i).copied().unwrap_or(0.0));
     }
@@ -110,21 +113,26 @@ fn along(surface: &Surface) -> Vec<usize> {
     order
 }
 
+/// Friction below this part of the pressure, or of the dynamic pressure if that is larger, is rounding.
+const ROUNDING: f64 = 1e-9;
+
 /// Returns the points where the friction along a wall in two dimensions changes its sign, in the order of the
-/// curve.
+/// curve: between points where it is more than rounding.
 #[must_use]
 pub fn turns(curves: &Curves) -> Vec<Turn> {
-    let mut found = Vec::new();
-    for i in 1..curves.cf.len() {
-        let (a, b) = (curves.cf[i - 1], curves.cf[i]);
-        if a * b < 0.0 || (b == 0.0 && a != 0.0) {
+    let pressure = curves.cp.iter().fold(1.0, |most: f64, cp| most.max(cp.abs()));
+    let noise = ROUNDING * pressure.max(curves.scale);
+    let sure: Vec<usize> = (0..curves.cf.len()).filter(|&i| curves.cf[i].abs() > noise).collect();
+    let turn = |pair: &[usize]| {
+        let (a, b) = (curves.cf[pair[0]], curves.cf[pair[1]]);
+        (a * b < 0.0).then(|| {
             let share = a / (a - b);
-            let (x, y) = (curves.points[i - 1], curves.points[i]);
+            let (x, y) = (curves.points[pair[0]], curves.points[pair[1]]);
             let point = std::array::from_fn(|d| x[d] + share * (y[d] - x[d]));
-            found.push(Turn { point, separation: a > 0.0 });
-        }
-    }
-    found
+            Turn { point, separation: a > 0.0 }
+        })
+    };
+    sure.windows(2).filter_map(turn).collect()
 }
 
 #[cfg(test)]
@@ -177,6 +185,19 @@ mod tests {
         assert!(separated.iter().all(|a| (a - behind).abs() < 1e-2), "{separated:?}");
         assert!(turns.iter().any(|t| !t.separation && t.point[0] < -0.99), "{turns:?}");
         assert!((curves.cp[0] - curves.points[0][0]).abs() < 1e-15);
+    }
+
+    #[test]
+    fn friction_of_rounding_has_no_turns() {
+        let noise = |a: f64| 1e-11 * (37.0 * a).sin();
+        assert!(turns(&curves(&cylinder(noise), &scales(), 2)).is_empty());
+        // Stokes flow around a cylinder has two points, whatever the noise.
+        let found = turns(&curves(&cylinder(|a| noise(a) - a.sin()), &scales(), 2));
+        assert_eq!(found.len(), 2, "{found:?}");
+        // It is compared with the pressure: that of slow flow is large.
+        let mut surface = cylinder(|a| 1e-6 * (37.0 * a).sin());
+        surface.values[0].iter_mut().for_each(|p| *p += 1e5);
+        assert!(turns(&curves(&surface, &scales(), 2)).is_empty());
     }
 
     #[test]

@@ -33,9 +33,9 @@ pub(super) const KEYS: &[Key] = &[
     .of(NAVIER_STOKES),
     key(
         "physics.viscosity",
-        &[Section],
+        &[Number(AtLeast(0.0)), Section],
         Says("derived from the Reynolds number of `reference`; required without one"),
-        "The dynamic viscosity by one of three laws.",
+        "The dynamic viscosity: a constant, or one of three laws.",
     )
     .of(NAVIER_STOKES),
     key(

@@ -87,8 +87,8 @@ impl Key {
 }
 
 /// The type and the default of the key at a path of a file, in a line for each of at most two answers.
-pub fn describe(path: &str) -> Option<String> {
-    let mut rows = at(&steps(path), Scope::default());
+pub fn describe(path: &str, model: Option<&str>) -> Option<String> {
+    let mut rows = at(&steps(path), Scope { model, kind: None });
     rows.retain(|key| key.kinds != [Kind::Section]);
     let mut lines: Vec<String> =
         rows.iter().map(|key| format!("{path}: {}; {}", key.type_shown(""), key.default_shown(""))).collect();

@@ -9,7 +9,7 @@ impl Problem {
     pub fn code(&self) -> Code {
         match self {
             Self::Unreadable { .. } => Code::UnreadableFile,
-            Self::Syntax { .. } => Code::NotYaml,
+            Self::Syntax { .. } | Self::OtherFile { .. } => Code::NotYaml,
             Self::UnknownKey { .. } => Code::UnknownKey,
             Self::MissingKey { .. } => Code::MissingKey,
             Self::WrongType { .. } => Code::WrongType,
