@@ -346,6 +346,7 @@ impl Plan {
             order: setup.order,
             device: setup.device,
             device_note,
+            memory: Load::of_flow(&pipeline).needed(&memory::in_sets(&setup.mesh.set_sizes())) / parts as f64,
             warnings,
             directory,
             former,

@@ -12,7 +12,7 @@ use dgsuite_mesh::Mesh;
 use dgsuite_physics::formula::Formula;
 
 use self::functions::{COORDINATES, Coefficient, ExactSolution, Scalar, forcing_for};
-use super::memory::Load;
+use super::memory::{self, Load};
 use super::values::KnownValues;
 use super::{Choices, Outline, Places, mesh};
 use crate::pipeline::Document;
@@ -151,6 +151,7 @@ impl EllipticPlan {
             order: setup.order,
             device,
             device_note,
+            memory: load.needed(&memory::in_sets(&setup.mesh.set_sizes())),
             warnings,
             directory,
             former: choices.former(),

@@ -41,7 +41,7 @@ pub fn build(
 /// As [`build`].
 pub fn alone(spec: &MeshSpec, constants: &Constants) -> Result<Mesh, InputError> {
     let geometry = spec.map.as_ref().map_or(1, |map| map.order);
-    let load = Load { order: 0, total: false, unknowns: |_| 0, vectors: 0, number: 8, geometry };
+    let load = Load::of_mesh(geometry);
     prepare(spec, constants, Path::new(""), &load).map(|(mesh, _)| mesh)
 }
 

@@ -31,6 +31,8 @@ pub struct Outline {
     pub device: Device,
     /// Why `device: auto` chose the CPU although there is a GPU.
     pub device_note: Option<String>,
+    /// The bytes that the run is expected to need on this machine.
+    pub memory: f64,
     /// Settings that are allowed but probably not intended.
     pub warnings: Vec<String>,
     /// The directory of the results.

@@ -14,7 +14,7 @@ use dgsuite_physics::NavierStokes;
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_timeint::StepSize;
 
-use super::Plan;
+use super::{Plan, memory};
 use crate::pipeline::time::AdaptiveSpec;
 use crate::systems::elliptic::SolverOptions;
 use crate::systems::hyperbolic::{Description, Form, KernelChoice, Law, Setup, SplitFlux, StepMeasure};
@@ -131,6 +131,7 @@ pub fn plan(plan: &Plan, description: &Description, steps: FirstSteps) -> String
         line("", group.to_string());
     }
     line("unknowns", format!("{} ({})", grouped(description.dofs), bytes(description.bytes)));
+    line("memory", memory::line(plan.outline.memory));
     let names: Vec<String> =
         plan.setup.boundaries.iter().map(|(name, kind)| format!("{name}: {}", kind.name())).collect();
     if !names.is_empty() {

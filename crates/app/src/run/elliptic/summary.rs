@@ -46,6 +46,10 @@ pub(super) fn facts(
         },
         "space": { "order": plan.setup.order, "dofs": described.dofs, "penalty": plan.setup.penalty },
         "timing": { "setup_s": setup_s, "run_s": solved.right_hand_side_s + solved.solve_s, "output_s": output_s },
+        "memory": {
+            "expected": plan.outline.memory as u64,
+            "peak": crate::plan::memory::peak().map(|peak| peak as u64),
+        },
         "integral": { "u": solved.integral },
         "linear": {
             "preconditioner": plan.setup.solver.preconditioner.word(),

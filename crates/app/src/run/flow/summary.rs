@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::code::Code;
 use crate::pipeline::monitors::Norm;
 use crate::plan::Plan;
+use crate::plan::memory;
 use crate::plan::print::elements_by_shape;
 use crate::run::RunError;
 use crate::run::march::Tally;
@@ -88,6 +89,10 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value
         timing.insert("phases".to_owned(), of_phases(&solves.seconds));
     }
     put("timing", timing);
+    put(
+        "memory",
+        json!({ "expected": plan.outline.memory as u64, "peak": memory::peak().map(|peak| peak as u64) }),
+    );
     match solver.solves() {
         Some(solves) => put("linear", of_solves(&solves)),
         // Velocity and pressure have no conserved totals.
