@@ -27,7 +27,7 @@ trap 'rm -rf "$scratch"' EXIT
 comparable() {
     python3 - "$1" "$several" <<'END'
 import json, pathlib, sys
-NAMES = ("threads", "kernel", "kernels", "version", "plane", "ranks", "device")
+NAMES = ("threads", "kernel", "kernels", "version", "plane", "ranks", "device", "date", "machine")
 PARTS = (".vtu", ".pvtu", ".pvd") if sys.argv[2] else ()
 def is_same(key):
     return key not in NAMES and not key.startswith("timing") and not key.endswith("_s")

@@ -58,6 +58,7 @@ pub mod escape;
 pub mod export;
 pub mod job;
 mod kind;
+mod machine;
 pub mod nearest;
 pub mod picture;
 pub mod pipeline;

@@ -241,7 +241,7 @@ impl Picture {
         }
         let titles = panels.iter().map(|panel| {
             let same_time = panels.iter().all(|other| other.time == first.time);
-            let time = if same_time { String::new() } else { format!(", t = {}", short(panel.time)) };
+            let time = if same_time { String::new() } else { format!(", {}", when(panel)) };
             format!("{}{time}", panel.run.name)
         });
         Ok(Page {
@@ -429,7 +429,7 @@ impl Picture {
         };
         let mut below = vec![first.quantity.label.clone()];
         if panels.iter().all(|panel| panel.time == first.time) && first.time.is_finite() {
-            below.push(format!("t = {}", short(first.time)));
+            below.push(when(first));
         }
         match &first.geometry {
             Geometry::Cut(Slice { axis, at }) => {
@@ -445,6 +445,11 @@ impl Picture {
         }
         (title, below.join(", "))
     }
+}
+
+/// The time of a panel, or its step.
+fn when(panel: &Panel<'_>) -> String {
+    format!("{} {}", if panel.run.local_steps { "step" } else { "t =" }, short(panel.time))
 }
 
 /// From the page of the geometry to pixels of a picture: y becomes downward, depths are in pixels.

@@ -47,8 +47,11 @@ const TIMES: [(&str, &str); 6] = [
     ("linear.iterations", "iterations"),
 ];
 
-/// Properties of the machine: key of the summary and name.
-const MACHINE: [(&str, &str); 6] = [
+/// Properties of the machine: path in the summary and name.
+const MACHINE: [(&str, &str); 9] = [
+    ("date", "date"),
+    ("machine.host", "host"),
+    ("machine.cpu", "CPU"),
     ("device", "device"),
     ("device_name", "name"),
     ("threads", "CPU threads"),
@@ -77,7 +80,11 @@ pub fn markdown(frame: &Frame, cases: &[Case<'_>], report: &Report) -> String {
     out.push_str(&facts(&parts_of(&frame.setup)));
     out.push_str("\n## Machine\n\n");
     let machine = MACHINE.iter().filter_map(|(key, name)| {
-        let value = cases.first()?.summary.get(key).filter(|value| !value.is_null() && *value != "")?;
+        let value = cases
+            .first()?
+            .summary
+            .pointer(&format!("/{}", key.replace('.', "/")))
+            .filter(|value| !value.is_null() && *value != "")?;
         Some(((*name).to_owned(), value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
     });
     out.push_str(&facts(&machine.collect::<Vec<_>>()));

@@ -38,6 +38,7 @@ pub use self::error::RunError;
 use self::log::Log;
 pub use self::summary::Status;
 use crate::directory::{Directory, Former};
+use crate::machine;
 use crate::plan::Outline;
 use crate::systems::hyperbolic::KernelChoice;
 use crate::writer::WriterError;
@@ -100,6 +101,7 @@ pub trait Run {
     /// # Errors
     /// Only if the summary cannot be written; every other failure is in the report.
     fn execute(&mut self, log: &mut Log) -> Result<Report, WriterError> {
+        let date = machine::now();
         let outline = self.outline();
         let directory = match self.writes() {
             true => Directory::prepare(&outline.directory, outline.former)?,
@@ -107,13 +109,15 @@ pub trait Run {
         };
         log.open(&directory.log(), outline.former == Former::Continue)?;
         directory.warning().iter().for_each(|warning| log.warn(warning));
-        directory.write_summary(&summary::running(&outline.title))?;
+        directory.write_summary(&summary::running(&outline.title, &date))?;
         directory.write_pipeline(&outline.resolved)?;
         if let Some(reason) = &outline.device_note {
             log.note(&format!("running on the CPU: {reason}"));
         }
         log.note(&self.describe());
-        let ending = self.compute(&directory, log);
+        let mut ending = self.compute(&directory, log);
+        ending.summary.insert("date".into(), json!(date));
+        ending.summary.insert("machine".into(), machine::names());
         let report = ending.concluded(self.outline(), log);
         directory.write_summary(&report.summary)?;
         Ok(report)
@@ -135,7 +139,8 @@ impl Ending {
             .filter_map(|c| checks::measure(c, &so_far, &outline.constants, c.value.value.clone()));
         let checks: Vec<CheckResult> = if status == Status::Ok { measured.collect() } else { Vec::new() };
         // The results are printed last, after the line about work and speed.
-        if status == Status::Ok {
+        let completed = status == Status::Ok;
+        if completed {
             log.result(&closing);
         }
         if answers {
@@ -147,6 +152,10 @@ impl Ending {
         }
         summary.insert("checks".into(), checks.iter().map(CheckResult::to_json).collect());
         summary.insert("status".into(), json!(status.word()));
+        // The closing line says it otherwise.
+        if !completed {
+            log.result(&format!("results in {}", outline.directory.display()));
+        }
         last.iter().for_each(|message| log.warn(message));
         Report { status, summary: Value::Object(summary), failure, checks }
     }

@@ -18,6 +18,7 @@ use crate::code::Code;
 use crate::directory::{Directory, Former};
 use crate::job::Job;
 use crate::kind::Kind;
+use crate::machine;
 use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::node::Node;
@@ -250,6 +251,7 @@ impl Study {
     /// # Errors
     /// [`StudyError`] if a result cannot be written or if the input has changed since it was checked.
     pub fn execute(&self, log: &mut Log) -> Result<Report, StudyError> {
+        let date = machine::now();
         // Only rank 0 writes results.
         let writes = self.comm.rank() == ROOT;
         let directory = match writes {
@@ -258,7 +260,7 @@ impl Study {
         };
         log.open(&directory.log(), false)?;
         directory.warning().iter().for_each(|warning| log.warn(warning));
-        directory.write_summary(&summary::running(&self.title))?;
+        directory.write_summary(&summary::running(&self.title, &date))?;
         directory.write_pipeline(&self.resolved)?;
         log.note(&self.describe());
         let mut table = Table::new(&self.spec);
@@ -304,12 +306,14 @@ impl Study {
             table.push(Row::new(case.label.clone(), case.order, (&plan.mesh, plan.refine), &report.summary));
             // The summary so far stays if the study is killed.
             let mut so_far = self.facts(&table);
+            so_far.insert("date".into(), json!(date));
             so_far.insert("status".into(), json!("running"));
             directory.write_summary(&Value::Object(so_far))?;
         }
         let text = table.to_string();
         log.result(&text);
-        let report = self.conclude(&table, failure, code.as_deref(), log);
+        let mut report = self.conclude(&table, failure, code.as_deref(), log);
+        report.summary["date"] = json!(date);
         table.chart().write(&directory.convergence())?;
         directory.write_summary(&report.summary)?;
         if let Some(setup) = setup.filter(|_| writes) {
@@ -342,6 +346,7 @@ impl Study {
         let mut summary = Map::new();
         summary.insert("title".into(), json!(self.title));
         summary.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
+        summary.insert("machine".into(), machine::names());
         summary.insert("device".into(), json!(self.device));
         summary.insert("table".into(), table.to_json());
         summary

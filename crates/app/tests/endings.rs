@@ -47,6 +47,60 @@ fn a_run_ends_with_its_answer() {
 }
 
 #[test]
+fn probes_and_samples_are_told_and_where_the_results_are_also_after_a_failure() {
+    let case = Case::new(&format!(
+        "{STREAM}monitors: [ {{ probe: {{ points: [[0.5, 0.5], [1.5, 0.5]], fields: [p] }} }},\n\
+         \x20 {{ sample: {{ points: [[0.5, 0.5], [1.5, 0.5]], fields: [u] }} }} ]\n"
+    ));
+    let outcome = case.dgsuite(&["run", "case.yaml"]);
+    for part in
+        ["\nprobe       p at 0 = 1, p at 1 = 1, difference = ", "\nsample      u: min = 0.5, max = 0.5, "]
+    {
+        at(&outcome.stdout, part);
+    }
+    let steady = "time={steady: {tolerance: 1e-30, max_steps: 1}}";
+    let outcome = case.dgsuite(&["run", "case.yaml", "--set", steady, "--set", "initial.v=0.1*sin(x)"]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    assert_eq!(outcome.stdout.matches("results in out/case").count(), 1, "{}", outcome.stdout);
+}
+
+/// Forces with their spread come first, in words; set-up, mesh and conditions follow.
+#[test]
+fn a_report_speaks_in_words() {
+    let monitors =
+        "monitors: [ { forces: { boundary: ymin, every_steps: 1 } }, { residual: { every_steps: 1 } } ]\n";
+    let steady = "time: { steady: { tolerance: 1e-9, max_steps: 12, local_steps: true } }";
+    let case = Case::new(&format!("{}{monitors}", PLATE.replace("time: { steps: 1 }", steady)));
+    assert_eq!(case.dgsuite(&["run", "case.yaml"]).code, 1, "not steady");
+    let summary = case.summary("out/case");
+    assert!((support::number(&summary, "/forces/ymin/wetted_area") - 2.0).abs() < 1e-12);
+    assert_eq!(summary["mesh"]["boundaries"].as_array().unwrap().len(), 4);
+    let date = summary["date"].as_str().unwrap();
+    assert!(date.len() == 20 && date.starts_with("20") && date.ends_with('Z'), "{date}");
+    case.dgsuite(&["report", "out/case"]);
+    let page = fs::read_to_string(case.path("out/case/report.html")).unwrap();
+    let parts = [
+        date,
+        "drag coefficient, ymin</td><td class=\"number\">",
+        " (mean of the last 5 rows)",
+        "lift coefficient, ymin",
+        "wetted area",
+        "<h3>Set-up</h3>",
+        "br2 with eta",
+        "<tr><th>quadrilaterals</th><td class=\"number\">8</td></tr>",
+        "<h3>Conditions</h3>",
+        "type: pressure-outlet",
+        "Force coefficients: ymin",
+    ];
+    let places: Vec<usize> = parts.iter().map(|part| at(&page, part)).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(!page.contains("forces.ymin") && page.contains("12 local steps"), "no paths, no time");
+    // With local steps, elements have no common time.
+    let curves = fs::read_to_string(case.path("out/case/monitors/forces.svg")).unwrap();
+    assert!(curves.contains(">step</text>") && !curves.contains(">time</text>"));
+}
+
+#[test]
 fn what_could_not_be_written_is_the_last_that_is_said() {
     let case = Case::new(WAVE);
     let sets = "--set mesh.generate.cells=[16,16] --set space.order=5 --set time.steps=1";

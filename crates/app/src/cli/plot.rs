@@ -132,7 +132,15 @@ pub(super) fn draw(args: &PlotArgs) -> Result<PathBuf, PlotError> {
         None => natural(&x, &curves),
     };
     let y = if let [y] = &ys[..] { y.clone() } else { String::new() };
-    let chart = Chart { title: args.title.clone().unwrap_or_else(stem), x, y, log_x, log_y, curves };
+    let chart = Chart {
+        title: args.title.clone().unwrap_or_else(stem),
+        x,
+        y,
+        log_x,
+        log_y,
+        curves,
+        ..Chart::default()
+    };
     if chart.write(Path::new(&output))? {
         return Ok(output);
     }

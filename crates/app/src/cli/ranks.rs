@@ -13,6 +13,7 @@ use dgsuite_ops::{OpsError, agree};
 
 use super::signals;
 use crate::code::Code;
+use crate::machine;
 use crate::pipeline::problem::InputError;
 use crate::plan::Choices;
 use crate::systems::ROOT;
@@ -150,8 +151,8 @@ pub(super) fn is_elsewhere(error: &anyhow::Error) -> bool {
 
 /// Finds the other ranks of this host and those that run on the same cores. Collective.
 fn place(comm: &dyn Communicator) -> Result<Place, CommError> {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let own = format!("{}\t{}", host.trim(), cores::list_of_cores(&cores::allowed_cores()));
+    let host = machine::host();
+    let own = format!("{}\t{}", host, cores::list_of_cores(&cores::allowed_cores()));
     let all = comm.gather(ROOT, own.as_bytes())?;
     let mut text = all.map_or_else(Vec::new, |all| all.join(&b'\n'));
     comm.broadcast(ROOT, &mut text)?;

@@ -10,6 +10,9 @@ pub struct Quantity {
     /// Its name on the colour bar.
     pub label: String,
     formula: Formula,
+    /// The values that it may have: from or up to zero if those in the file have one sign. Between its nodes
+    /// the polynomial of a Mach number would fall below zero at a stagnation point.
+    bounds: [f64; 2],
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +24,9 @@ enum Formula {
     /// `|v| √(ρ/(γ p))`.
     Mach { gamma: f64 },
 }
+
+/// The bounds of a quantity that may have any value.
+const UNBOUNDED: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
 /// Names for fields as the pipeline file has them: name, field, component.
 const ALIASES: [(&str, &str, Option<usize>); 14] = [
@@ -62,17 +68,17 @@ impl Quantity {
         if let Some((field, components)) = found
             && part.is_none_or(|part| part < *components)
         {
-            return Ok(Self::of(field, *components, part));
+            return Ok(Self::of(fields, field, *components, part));
         }
         let alias = ALIASES.iter().find(|(word, ..)| same(word, stem));
         if let Some((_, field, component)) = alias
             && let Some((_, components)) = known.iter().find(|(known, _)| known == field)
             && part.or(*component).is_none_or(|part| part < *components)
         {
-            return Ok(Self::of(field, *components, part.or(*component)));
+            return Ok(Self::of(fields, field, *components, part.or(*component)));
         }
         if let Some(gamma) = gamma.filter(|_| same(name, "mach") && has_gas(&known)) {
-            return Ok(Self { label: "Mach".to_owned(), formula: Formula::Mach { gamma } });
+            return Ok(Self::mach(gamma));
         }
         let mut known: Vec<String> = known.into_iter().map(|(field, _)| field).collect();
         if gamma.is_some()
@@ -104,19 +110,43 @@ impl Quantity {
             if let Some((field, components)) = has(name)
                 && changes(name)
             {
-                return Ok(Self::of(field, *components, None));
+                return Ok(Self::of(fields, field, *components, None));
             }
         }
         if let Some(gamma) = gamma.filter(|_| has_gas(&known)) {
-            return Ok(Self { label: "Mach".to_owned(), formula: Formula::Mach { gamma } });
+            return Ok(Self::mach(gamma));
         }
         let first = has("Velocity").or_else(|| known.iter().find(|(name, _)| name != "element_id"));
         let (field, components) =
             first.ok_or_else(|| PictureError::Empty { what: "the file has no fields".to_owned() })?;
-        Ok(Self::of(field, *components, None))
+        Ok(Self::of(fields, field, *components, None))
     }
 
-    fn of(field: &str, components: usize, part: Option<usize>) -> Self {
+    fn mach(gamma: f64) -> Self {
+        Self { label: "Mach".to_owned(), formula: Formula::Mach { gamma }, bounds: UNBOUNDED }
+    }
+
+    fn of(fields: &UnstructuredFields, field: &str, components: usize, part: Option<usize>) -> Self {
+        let (label, formula) = Self::labelled(field, components, part);
+        let mut quantity = Self { label, formula, bounds: UNBOUNDED };
+        if let Formula::Component { field, component } = &quantity.formula {
+            let values = fields.pieces.iter().filter_map(|piece| array(piece, field));
+            let values =
+                values.flat_map(|(values, stride, _)| values.iter().skip(*component).step_by(stride));
+            let (low, high) =
+                values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v)));
+            if low >= 0.0 {
+                quantity.bounds[0] = 0.0;
+            }
+            if high <= 0.0 {
+                quantity.bounds[1] = 0.0;
+            }
+        }
+        quantity
+    }
+
+    /// The label and the formula of a field, or of a part of it.
+    fn labelled(field: &str, components: usize, part: Option<usize>) -> (String, Formula) {
         let field = field.to_owned();
         match part {
             Some(component) if components > 1 => {
@@ -126,13 +156,13 @@ impl Quantity {
                 };
                 let label = label
                     .unwrap_or_else(|| format!("{field}.{}", ["x", "y", "z"].get(component).unwrap_or(&"?")));
-                Self { label, formula: Formula::Component { field, component } }
+                (label, Formula::Component { field, component })
             }
             _ if components > 1 => {
                 let label = if field == "Velocity" { "Speed".to_owned() } else { format!("|{field}|") };
-                Self { label, formula: Formula::Magnitude { field } }
+                (label, Formula::Magnitude { field })
             }
-            _ => Self { label: field.clone(), formula: Formula::Component { field, component: 0 } },
+            _ => (field.clone(), Formula::Component { field, component: 0 }),
         }
     }
 
@@ -185,7 +215,7 @@ impl Quantity {
     pub(super) fn value(&self, numbers: &[f64]) -> f64 {
         let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
         match &self.formula {
-            Formula::Component { .. } => numbers[0],
+            Formula::Component { .. } => numbers[0].clamp(self.bounds[0], self.bounds[1]),
             Formula::Magnitude { .. } => length(numbers),
             Formula::Mach { gamma } => length(&numbers[2..]) * (numbers[0] / (gamma * numbers[1])).sqrt(),
         }
@@ -282,6 +312,20 @@ mod tests {
         assert_eq!([at("sensor", 2), at("p", 2), at("mach", 2)], [0.5, 1.0, 1.0]);
         let telling = Quantity::telling(&gas(), Some(1.4)).unwrap();
         assert_eq!((telling.label.as_str(), telling.word().as_str()), ("Density", "density"));
+    }
+
+    #[test]
+    fn values_between_nodes_keep_the_sign_of_those_at_nodes() {
+        let mach = |values: [f64; 3]| {
+            let mut fields = gas();
+            fields.pieces[0].point_data.push(Field::real("Mach", 1, values.to_vec()));
+            let quantity = Quantity::named(&fields, "Mach", None).unwrap();
+            [quantity.value(&[-0.125]), quantity.value(&[0.5])]
+        };
+        // A polynomial through such nodes may be −0.125 between them.
+        assert_eq!(mach([0.0, 0.0, 1.0]), [0.0, 0.5]);
+        assert_eq!(mach([0.0, 0.0, -1.0]), [-0.125, 0.0]);
+        assert_eq!(mach([1.0, 0.0, -1.0]), [-0.125, 0.5]);
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub struct Run {
     pub name: String,
     /// Its title, if known.
     pub title: Option<String>,
+    /// Whether the times of its fields are numbers of local steps, which have no common time.
+    pub local_steps: bool,
     /// The ratio of specific heats of its gas, if known.
     pub gamma: Option<f64>,
     /// The series of fields.
@@ -81,7 +83,14 @@ impl Run {
             _ if (ends("vtu") || ends("pvtu")) && path.is_file() => {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                 let files = vec![(f64::NAN, Source::File(path.to_owned()))];
-                return Ok(Self { name: stem, title: None, gamma: None, path: path.to_owned(), files });
+                return Ok(Self {
+                    name: stem,
+                    title: None,
+                    local_steps: false,
+                    gamma: None,
+                    path: path.to_owned(),
+                    files,
+                });
             }
             _ if SERIES.iter().any(|end| ends(end)) && path.is_file() => {
                 (path.parent().unwrap_or(Path::new(".")), vec![path.to_owned()])
@@ -104,10 +113,12 @@ impl Run {
         };
         let read = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
         let summary = read("summary.json").and_then(|text| serde_json::from_str(&text).ok());
-        let title =
-            summary.and_then(|summary: serde_json::Value| Some(summary["title"].as_str()?.to_owned()));
+        let summary: serde_json::Value = summary.unwrap_or_default();
+        let title = summary["title"].as_str().map(str::to_owned);
+        let local_steps = summary["time"]["local_steps"] == true;
         let gamma = read("pipeline.yaml").and_then(|text| gamma_of(&text));
-        Ok(Self { name, title: title.filter(|title| !title.is_empty()), gamma, path: series, files })
+        let title = title.filter(|title| !title.is_empty());
+        Ok(Self { name, title, local_steps, gamma, path: series, files })
     }
 
     /// Times and files of the fields.
@@ -191,7 +202,14 @@ mod tests {
     #[test]
     fn moments_are_found_by_time_and_number() {
         let files = [0.0, 0.5, 1.0].map(|t| (t, Source::File(format!("{t}.vtu").into()))).to_vec();
-        let run = Run { name: "a".into(), title: None, gamma: None, path: "a/fields.pvd".into(), files };
+        let run = Run {
+            name: "a".into(),
+            title: None,
+            local_steps: false,
+            gamma: None,
+            path: "a/fields.pvd".into(),
+            files,
+        };
         let time = |moment| run.at(moment).map(|(time, _)| time).ok();
         assert_eq!(time(Moment::Last), Some(1.0));
         assert_eq!(

@@ -74,13 +74,13 @@ fn flow_values(monitors: &[MonitorSpec]) -> Vec<String> {
                 {
                     names.push(format!("{start}.{vector}.{axis}"));
                 }
-                names.extend(["heat", "area"].map(|x| format!("{start}.{x}")));
+                names.extend(["heat", "wetted_area"].map(|x| format!("{start}.{x}")));
                 if spec.from.is_some() {
-                    let means = ["mean", "amplitude", "min", "max"]
+                    let means = ["mean", "deviation", "amplitude", "min", "max"]
                         .iter()
                         .flat_map(|m| ["cd", "cl"].map(|c| format!("{start}.{m}.{c}")));
                     names.extend(means);
-                    names.extend(["strouhal", "strouhal_resolution"].map(|x| format!("{start}.{x}")));
+                    names.extend(["from", "strouhal", "strouhal_resolution"].map(|x| format!("{start}.{x}")));
                 }
             }
             MonitorKind::Wall(spec) => {

@@ -28,6 +28,13 @@ pub fn mean_and_amplitude(t: &[f64], x: &[f64]) -> Option<(f64, f64)> {
     Some((sum / length, 0.5 * (high - low)))
 }
 
+/// Returns the standard deviation of a series from its `mean`, weighted by time as the mean is.
+#[must_use]
+pub fn deviation(t: &[f64], x: &[f64], mean: f64) -> Option<f64> {
+    let squares: Vec<f64> = x.iter().map(|x| (x - mean) * (x - mean)).collect();
+    mean_and_amplitude(t, &squares).map(|(variance, _)| variance.sqrt())
+}
+
 /// Smallest number of samples for a spectrum.
 const LEAST: usize = 16;
 

@@ -1,8 +1,11 @@
 //! `report.html`: a run as one page for any browser, with its pictures and curves inside of it.
 //!
+//! Results come first, in words, then the checks, and set-up, mesh and conditions beside the picture.
 //! The page is made of what the run has written: `summary.json`, `log.txt`, `pipeline.yaml`, the tables of
 //! the monitors and the fields. It needs no other file and no network, follows the reader's choice of light
 //! or dark, and fits a phone and paper.
+
+mod results;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,6 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::escape::xml as escape;
 use crate::picture::{Picture, Run};
+use crate::plan::print;
 use crate::run::pictures;
 use crate::writer::csv::Columns;
 
@@ -43,6 +47,8 @@ pub enum HtmlError {
 const FIELDS: [&str; 5] = ["Density", "Pressure", "Velocity", "Vorticity", "Temperature"];
 /// Largest number of pictures of fields.
 const MOST_PICTURES: usize = 4;
+/// Rows of the table of results that are seen at once.
+const FIRST_ROWS: usize = 16;
 /// Largest number of rows of a list of numbers.
 const MOST_ROWS: usize = 60;
 
@@ -64,10 +70,15 @@ pub fn page(folder: &Path) -> Result<String, HtmlError> {
         include_str!("style.css")
     );
     head(&mut out, &summary, title);
-    results(&mut out, &summary);
-    fields(&mut out, folder);
-    curves(&mut out, folder);
+    show_results(&mut out, &summary, folder);
+    checks(&mut out, &summary);
+    out.push_str("<h2>Set-up and fields</h2>\n<div class=\"beside\">\n<div>\n");
+    let rest = fields(&mut out, folder);
+    out.push_str("</div>\n<div>\n");
     set_up(&mut out, &summary, folder);
+    out.push_str("</div>\n</div>\n");
+    out.push_str(&rest);
+    curves(&mut out, &summary, folder);
     timings(&mut out, &summary);
     environment(&mut out, &summary);
     reproduce(&mut out, &summary, folder);
@@ -92,17 +103,38 @@ fn head(out: &mut String, summary: &Value, title: &str) {
         under.push(format!("{} unknowns", grouped(dofs)));
     }
     if let (Some(steps), Some(end)) = (summary["time"]["steps"].as_u64(), summary["time"]["end"].as_f64()) {
-        under.push(format!("{} steps to t = {}", grouped(steps), number(end)));
+        let local = summary["time"]["local_steps"] == true;
+        let reached = if local { String::new() } else { format!(" to t = {}", number(end)) };
+        under.push(format!("{} {}steps{reached}", grouped(steps), if local { "local " } else { "" }));
     }
     let _ = writeln!(out, "<p class=\"under\">{}</p>", escape(&under.join(", ")));
+    if let Some(date) = summary["date"].as_str() {
+        let _ = writeln!(out, "<p class=\"under\">Started {} {}</p>", escape(date), escape(&place(summary)));
+    }
     if let Some(message) = summary["failure"]["message"].as_str().or(summary["failure"].as_str()) {
         let _ = writeln!(out, "<p class=\"bad\">{}</p>", escape(message));
     }
+}
+
+/// The machine in words: host, processor and threads, or the GPU.
+fn place(summary: &Value) -> String {
+    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let threads = summary["threads"].as_u64().map(|n| print::threads(n as usize));
+    let ranks = summary["ranks"].as_u64().filter(|n| *n > 1).map(|n| format!("{n} ranks"));
+    let on = text(&summary["device_name"]).or_else(|| text(&summary["machine"]["cpu"]));
+    let all: Vec<String> = [on, threads, ranks].into_iter().flatten().collect();
+    let host = text(&summary["machine"]["host"]).map_or_else(String::new, |host| format!("on {host}: "));
+    format!("{host}{}", all.join(", "))
+}
+
+/// The checks of the file.
+fn checks(out: &mut String, summary: &Value) {
     let checks = summary["checks"].as_array().map(Vec::as_slice).unwrap_or_default();
     if checks.is_empty() {
         out.push_str("<p>The file states no checks.</p>\n");
         return;
     }
+    out.push_str("<h2>Checks</h2>\n");
     out.push_str(
         "<div class=\"wide\"><table><tr><th>check</th><th>limit</th><th>measured</th><th></th></tr>\n",
     );
@@ -120,32 +152,14 @@ fn head(out: &mut String, summary: &Value, title: &str) {
     out.push_str("</table></div>\n");
 }
 
-/// Numbers of the summary that are results.
-fn results(out: &mut String, summary: &Value) {
-    const KEYS: [&str; 13] = [
-        "error",
-        "forces",
-        "conservation",
-        "steady",
-        "residual",
-        "integral",
-        "divergence",
-        "flow_rate",
-        "wall",
-        "recirculation",
-        "history",
-        "limited",
-        "linear",
-    ];
-    let mut rows = Vec::new();
-    for key in KEYS {
-        flatten(key, &summary[key], &mut rows);
-    }
+/// Numbers of the summary that are results, in words.
+fn show_results(out: &mut String, summary: &Value, folder: &Path) {
     if let Some(cases) = summary["table"].as_array().filter(|cases| !cases.is_empty()) {
         out.push_str("<h2>Cases</h2>\n");
         cases_table(out, cases);
     }
-    if rows.is_empty() {
+    let [rows, details] = results::rows(summary, folder);
+    if rows.is_empty() && details.is_empty() {
         return;
     }
     out.push_str("<h2>Results</h2>\n");
@@ -161,12 +175,36 @@ fn results(out: &mut String, summary: &Value) {
         }
         out.push_str("</table></div>\n");
     };
-    table(out, &rows[..rows.len().min(16)]);
-    if rows.len() > 16 {
-        let _ = writeln!(out, "<details><summary>{} more</summary>", rows.len() - 16);
-        table(out, &rows[16..rows.len().min(16 + MOST_ROWS)]);
+    let (first, more) = rows.split_at(rows.len().min(FIRST_ROWS));
+    if !first.is_empty() {
+        table(out, first);
+    }
+    let rest: Vec<(String, String)> = more.iter().chain(&details).take(MOST_ROWS).cloned().collect();
+    if !rest.is_empty() {
+        let _ = writeln!(out, "<details><summary>{} more</summary>", rest.len());
+        table(out, &rest);
         out.push_str("</details>\n");
     }
+    let _ = writeln!(out, "<p class=\"under\">{}</p>", escape(&units(summary)));
+}
+
+/// What the numbers are measured in.
+fn units(summary: &Value) -> String {
+    let mut text =
+        "Numbers are in the units of the set-up and of the mesh; the program knows none. Coefficients, \
+                    Strouhal and Mach numbers have no unit."
+            .to_owned();
+    let reference = &summary["reference"];
+    if let (Some(length), Some(speed)) = (reference["L_ref"].as_f64(), reference["speed_ref"].as_f64()) {
+        let _ = write!(
+            text,
+            " The reference has the length {}, the speed {} and the time {}.",
+            number(length),
+            number(speed),
+            number(length / speed)
+        );
+    }
+    text
 }
 
 /// The cases of a study: one row each, with the columns of the first.
@@ -194,10 +232,10 @@ fn cases_table(out: &mut String, cases: &[Value]) {
     out.push_str("</table></div>\n");
 }
 
-/// Pictures of the main fields at the last time.
-fn fields(out: &mut String, folder: &Path) {
-    let Ok(run) = Run::open(folder) else { return };
-    out.push_str("<h2>Fields</h2>\n");
+/// Writes the picture of the most telling field at the last time, and returns those of the others.
+fn fields(out: &mut String, folder: &Path) -> String {
+    let Ok(run) = Run::open(folder) else { return String::new() };
+    let mut rest = String::new();
     let runs = [run];
     let mut labels: Vec<String> = Vec::new();
     for name in std::iter::once(None).chain(FIELDS.map(Some)) {
@@ -214,13 +252,14 @@ fn fields(out: &mut String, folder: &Path) {
             Ok(quantity) => quantity,
             Err(error) if name.is_none() => {
                 let _ = writeln!(out, "<p class=\"bad\">{}</p>", escape(&error.to_string()));
-                return;
+                return rest;
             }
             Err(_) => continue,
         };
         if labels.contains(&quantity.label) || labels.len() == MOST_PICTURES {
             continue;
         }
+        let out = if name.is_none() { &mut *out } else { &mut rest };
         match picture.draw(&runs) {
             Ok(scene) => {
                 let data = STANDARD.encode(scene.image(1.0).png());
@@ -236,10 +275,17 @@ fn fields(out: &mut String, folder: &Path) {
         }
         labels.push(quantity.label);
     }
+    rest
 }
 
 /// Curves of every table.
-fn curves(out: &mut String, folder: &Path) {
+fn curves(out: &mut String, summary: &Value, folder: &Path) {
+    let local = summary["time"]["local_steps"] == true;
+    // The boundary of a table of forces.
+    let boundary = |stem: &str| {
+        let all = summary["forces"].as_object().into_iter().flatten();
+        all.filter(|(_, forces)| forces["table"] == stem).map(|(name, _)| name).next()
+    };
     let files = |folder: PathBuf| -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
         let mut files: Vec<PathBuf> =
@@ -260,8 +306,8 @@ fn curves(out: &mut String, folder: &Path) {
     for path in files(folder.to_owned()).into_iter().chain(files(folder.join("monitors"))) {
         let Ok(table) = Columns::read(&path) else { continue };
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let mut chart = pictures::of_table(&stem, &table);
-        chart.title.clone_from(&stem);
+        let mut chart = pictures::of_table(&stem, &table, local);
+        chart.title = boundary(&stem).map_or_else(|| stem.clone(), |name| pictures::title_of_forces(name));
         let Some(svg) = chart.svg() else { continue };
         if drawn == 0 {
             out.push_str("<h2>Curves</h2>\n");
@@ -279,15 +325,15 @@ fn set_up(out: &mut String, summary: &Value, folder: &Path) {
     let log = fs::read_to_string(folder.join("log.txt")).unwrap_or_default();
     let rows = plan_of(&log);
     if !rows.is_empty() {
-        out.push_str("<h2>Set-up</h2>\n<div class=\"wide\"><table>\n");
-        for (name, text) in rows {
+        out.push_str("<h3>Set-up</h3>\n<div class=\"wide\"><table>\n");
+        for (name, text) in rows.into_iter().filter(|(name, _)| !["title", "boundaries"].contains(&&**name)) {
             let _ = writeln!(out, "<tr><th>{}</th><td>{}</td></tr>", escape(&name), escape(&text));
         }
         out.push_str("</table></div>\n");
     }
     let mesh = &summary["mesh"];
     if let Some(elements) = mesh["elements"].as_object() {
-        out.push_str("<h2>Mesh</h2>\n<div class=\"wide\"><table>\n");
+        out.push_str("<h3>Mesh</h3>\n<div class=\"wide\"><table>\n");
         let mut row = |name: &str, value: String| {
             let _ = writeln!(
                 out,
@@ -297,22 +343,65 @@ fn set_up(out: &mut String, summary: &Value, folder: &Path) {
             );
         };
         for (shape, count) in elements {
-            row(shape, count.as_u64().map_or_else(String::new, grouped));
+            row(&shape_in_words(shape), count.as_u64().map_or_else(String::new, grouped));
         }
         for (key, name) in [("faces", "faces"), ("order", "geometry order"), ("digest", "digest")] {
             if !mesh[key].is_null() {
                 row(name, mesh[key].as_u64().map_or_else(|| words(&mesh[key]), grouped));
             }
         }
+        let names: Vec<&str> =
+            mesh["boundaries"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        if !names.is_empty() {
+            row("boundaries", names.join(", "));
+        }
         out.push_str("</table></div>\n");
+    }
+    let file = fs::read_to_string(folder.join("pipeline.yaml")).unwrap_or_default();
+    let conditions: Vec<&str> =
+        ["boundaries", "initial"].into_iter().filter_map(|key| section(&file, key)).collect();
+    if !conditions.is_empty() {
+        let _ = writeln!(out, "<h3>Conditions</h3>\n<pre>{}</pre>", text(&conditions.concat()));
     }
 }
 
-/// The first lines of a log: names in 11 columns, then the text; lines without a name continue the one
-/// before.
+/// A section of a pipeline file as it is written, from its key to the next one.
+fn section<'a>(file: &'a str, key: &str) -> Option<&'a str> {
+    let head = format!("{key}:");
+    let mut at = 0;
+    let starts: Vec<usize> = (file.split_inclusive('\n'))
+        .filter_map(|line| {
+            let start = at;
+            at += line.len();
+            line.starts_with(|c: char| c.is_ascii_alphabetic()).then_some(start)
+        })
+        .collect();
+    let first = starts.iter().position(|&start| file[start..].starts_with(&head))?;
+    file.get(starts[first]..starts.get(first + 1).copied().unwrap_or(file.len()))
+}
+
+/// The shape of elements in words: `tri` is short for triangles.
+fn shape_in_words(shape: &str) -> String {
+    let words = match shape {
+        "line" => "lines",
+        "tri" => "triangles",
+        "quad" => "quadrilaterals",
+        "tet" => "tetrahedra",
+        "hex" => "hexahedra",
+        "prism" => "prisms",
+        "pyramid" => "pyramids",
+        other => other,
+    };
+    words.to_owned()
+}
+
+/// The plan in a log, the last one after restarts: names in 11 columns, then the text; lines without a name
+/// continue the one before.
 fn plan_of(log: &str) -> Vec<(String, String)> {
     let mut rows: Vec<(String, String)> = Vec::new();
-    for line in log.lines() {
+    let lines: Vec<&str> = log.lines().collect();
+    let first = lines.iter().rposition(|line| line.starts_with("title       ")).unwrap_or(0);
+    for line in &lines[first..] {
         let (Some(name), Some(text)) = (line.get(..12), line.get(12..)) else { break };
         let is_name = |name: &str| name.chars().all(|c| c.is_ascii_lowercase() || c == ' ' || c == '-');
         if !is_name(name) || !name.ends_with(' ') || text.starts_with(' ') {
@@ -364,7 +453,10 @@ fn timings(out: &mut String, summary: &Value) {
 
 fn environment(out: &mut String, summary: &Value) {
     out.push_str("<h2>Environment</h2>\n<div class=\"wide\"><table>\n");
-    const KEYS: [(&str, &str); 7] = [
+    const KEYS: [(&str, &str); 10] = [
+        ("date", "date"),
+        ("/machine/host", "host"),
+        ("/machine/cpu", "CPU"),
         ("version", "dgsuite"),
         ("device", "device"),
         ("device_name", "name of the device"),
@@ -374,7 +466,8 @@ fn environment(out: &mut String, summary: &Value) {
         ("precision", "precision"),
     ];
     for (key, name) in KEYS {
-        let text = words(&summary[key]);
+        let path = if key.starts_with('/') { key.to_owned() } else { format!("/{key}") };
+        let text = summary.pointer(&path).map_or_else(String::new, words);
         if !text.is_empty() {
             let _ = writeln!(out, "<tr><th>{name}</th><td>{}</td></tr>", escape(&text));
         }
@@ -483,6 +576,8 @@ mod tests {
         let rows = plan_of(log);
         assert_eq!(rows.len(), 3);
         assert_eq!(rows[1], ("mesh".to_owned(), "16 quad; and more".to_owned()));
+        let again = format!("running on the CPU: why\n{log}title       Again\nmesh        4 tri\n");
+        assert_eq!(plan_of(&again)[1].1, "4 tri");
     }
 
     #[test]
@@ -496,10 +591,21 @@ mod tests {
         fs::write(folder.path().join("summary.json"), summary.to_string()).unwrap();
         let page = page(folder.path()).unwrap();
         assert!(page.contains("<h1>a &lt;b&gt;</h1>") && !page.contains("<b>"), "{page}");
-        assert!(page.contains("✗ failed") && page.contains("error.l2.u") && page.contains("2.5 s"), "{page}");
+        assert!(
+            page.contains("✗ failed") && page.contains("error of u, L² norm") && page.contains("2.5 s"),
+            "{page}"
+        );
         assert!(matches!(super::page(&folder.path().join("none")), Err(HtmlError::NoRun { .. })));
         fs::write(folder.path().join("summary.json"), "{").unwrap();
         assert!(matches!(super::page(folder.path()), Err(HtmlError::Damaged { .. })));
+    }
+
+    #[test]
+    fn sections_of_a_file_are_found() {
+        let file = "title: a\ninitial:\n  u: 1\nboundaries:\n  wall:\n    type: slip-wall\n# end\ntime: 1\n";
+        assert_eq!(section(file, "initial"), Some("initial:\n  u: 1\n"));
+        assert!(section(file, "boundaries").is_some_and(|text| text.ends_with("# end\n")));
+        assert_eq!((section(file, "time"), section(file, "mesh")), (Some("time: 1\n"), None));
     }
 
     #[test]

@@ -19,6 +19,21 @@ pub fn lines(summary: &Map<String, Value>) -> Vec<String> {
     line("flow rate", entries("flow_rate").map(|(name, x)| valued(name, x)).collect::<Vec<_>>().join(", "));
     let limited = entries("limited").map(|(name, x)| valued(name, x)).collect::<Vec<_>>().join(", ");
     line("limited", limited);
+    // Tables of the same kind are numbered: `probe`, `probe-2`.
+    for (name, values) in summary {
+        match name.split('-').next() {
+            Some("probe") => of_probe(name, values).into_iter().for_each(|text| line(name, text)),
+            Some("sample") => of_sample(values).into_iter().for_each(|text| line(name, text)),
+            _ => {}
+        }
+    }
+    for (name, history) in entries("history") {
+        let known = some(history, &["decay", "decay_time", "deviation"]);
+        line(
+            "history",
+            if known.is_empty() { String::new() } else { format!("{name}: {}", known.join(", ")) },
+        );
+    }
     for (boundary, wall) in entries("wall") {
         line("wall", format!("{boundary}: {}", of_wall(wall)));
     }
@@ -43,6 +58,35 @@ fn valued(name: &str, value: &Value) -> String {
 /// Returns the values of a section that `names` lists, as `name = value`.
 fn some(section: &Value, names: &[&str]) -> Vec<String> {
     names.iter().filter_map(|name| Some(valued(name, section.get(name)?))).collect()
+}
+
+/// Most points of a probe in one line.
+const MOST_POINTS: usize = 4;
+
+/// A line for each field of a probe: its values at the first points, and the difference of two.
+fn of_probe(table: &str, values: &Value) -> Vec<String> {
+    let of_field = |(field, points): (&String, &Value)| {
+        let at = |i: usize| points.get(i.to_string());
+        let count = (0..).take_while(|&i| at(i).is_some()).count();
+        let shown =
+            (0..count.min(MOST_POINTS)).filter_map(|i| Some(valued(&format!("{field} at {i}"), at(i)?)));
+        let mut parts: Vec<String> = shown.collect();
+        parts.extend(points.get("difference").map(|x| valued("difference", x)));
+        if count > MOST_POINTS {
+            parts.push(format!("{} more in monitors/{table}.csv", count - MOST_POINTS));
+        }
+        parts.join(", ")
+    };
+    values.as_object().into_iter().flatten().map(of_field).collect()
+}
+
+/// A line for each field of a sample: its extremes and mean.
+fn of_sample(values: &Value) -> Vec<String> {
+    let of_field = |(field, section): (&String, &Value)| {
+        let parts = some(section, &["min", "max", "mean"]);
+        if parts.is_empty() { String::new() } else { format!("{field}: {}", parts.join(", ")) }
+    };
+    values.as_object().into_iter().flatten().map(of_field).collect()
 }
 
 fn of_forces(forces: &Value) -> String {
@@ -91,12 +135,22 @@ mod tests {
             "wall": { "body": { "cp_min": -1.0, "cp_max": 1.0, "cf_max": 0.5,
                 "separation": { "0": { "x": 0.5, "y": 0.25 }, "count": 1 }, "attachment": { "count": 0 } } },
             "recirculation": { "length": 2.5, "length-2": null },
+            "flow_rate": { "mean": 1.0, "force": 0.5 },
+            "history": { "rho": { "decay": 0.25, "decay_time": 3.0 } },
+            "probe": { "p": { "0": 1.0, "1": 0.5, "difference": 0.5 } },
+            "probe-2": { "u": { "0": 1.0, "1": 2.0, "2": 3.0, "3": 4.0, "4": 5.0 } },
+            "sample": { "u": { "min": 0.0, "max": 1.0, "mean": 0.5 } },
         });
         let lines = lines(summary.as_object().unwrap());
         assert_eq!(
             lines,
             [
                 "integral    rho = 4, strange is not finite",
+                "flow rate   force = 0.5, mean = 1",
+                "probe       p at 0 = 1, p at 1 = 0.5, difference = 0.5",
+                "probe-2     u at 0 = 1, u at 1 = 2, u at 2 = 3, u at 3 = 4, 1 more in monitors/probe-2.csv",
+                "sample      u: min = 0, max = 1, mean = 0.5",
+                "history     rho: decay = 0.25, decay_time = 3",
                 "wall        body: cp_min = -1, cp_max = 1, cf_max = 0.5, \
                  separation at (0.50000, 0.25000)",
                 "wake        length = 2.5",

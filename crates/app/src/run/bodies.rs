@@ -40,7 +40,7 @@ pub fn forces(solver: &Hyperbolic, job: &ForcesJob) -> Result<(Vec<f64>, Value),
     summary.insert("viscous_force".into(), json!(forces.viscous));
     summary.insert("moment".into(), json!(forces.moment()));
     summary.insert("heat".into(), json!(forces.heat));
-    summary.insert("area".into(), json!(forces.area));
+    summary.insert("wetted_area".into(), json!(forces.area));
     Ok((row, Value::Object(summary)))
 }
 
@@ -104,8 +104,8 @@ pub fn recirculation(
     line::end_of_reversed_flow(&s, &u)
 }
 
-/// Returns means, amplitudes, extremes and the frequency of lift from a table of forces, starting at a given
-/// time.
+/// Returns means, deviations, amplitudes, extremes and the frequency of lift from a table of forces, starting
+/// at a given time.
 ///
 /// # Errors
 /// [`RunError::Writer`].
@@ -124,7 +124,13 @@ pub fn history(path: &Path, from: f64, scales: &Scales) -> Result<Map<String, Va
     if let (Some(drag), Some(lift)) =
         (spectrum::mean_and_amplitude(&t, &cd), spectrum::mean_and_amplitude(&t, &cl))
     {
+        summary.insert("from".into(), json!(t[0]));
         summary.insert("mean".into(), json!({ "cd": drag.0, "cl": lift.0 }));
+        let deviation = |x: &[f64], mean| spectrum::deviation(&t, x, mean);
+        summary.insert(
+            "deviation".into(),
+            json!({ "cd": deviation(&cd, drag.0), "cl": deviation(&cl, lift.0) }),
+        );
         summary.insert("amplitude".into(), json!({ "cd": drag.1, "cl": lift.1 }));
         let least = |x: &[f64]| x.iter().copied().fold(f64::INFINITY, f64::min);
         let most = |x: &[f64]| x.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -168,8 +168,9 @@ impl Monitor<'_> {
                 return Ok(Vec::new());
             }
             MonitorJob::Forces(job) => {
-                let (values, summary) = bodies::forces(solver, job)?;
+                let (values, mut summary) = bodies::forces(solver, job)?;
                 row.extend(values);
+                summary["table"] = json!(self.name);
                 last.forces.insert(job.name.clone(), summary);
             }
             MonitorJob::Wall(job) => {
@@ -194,12 +195,17 @@ impl Monitor<'_> {
         Ok(row.split_off(2))
     }
 
-    /// Evaluates the whole table at the end of a run: its curves as a picture, means, amplitudes and
-    /// frequencies.
+    /// Evaluates the whole table at the end of a run: its curves as a picture (over steps, if these are
+    /// `local_steps` without a common time), means, amplitudes and frequencies.
     ///
     /// # Errors
     /// A table that cannot be read, a picture that cannot be written.
-    pub fn finish(&self, last: &mut LastValues, triggers: &Triggers<'_>) -> Result<(), RunError> {
+    pub fn finish(
+        &self,
+        last: &mut LastValues,
+        triggers: &Triggers<'_>,
+        local_steps: bool,
+    ) -> Result<(), RunError> {
         let path = self.table.path();
         if let MonitorJob::Sample { places, .. } = self.job {
             // The rows of one time are a curve along a line; other points have none.
@@ -208,7 +214,10 @@ impl Monitor<'_> {
             }
             return Ok(());
         }
-        let chart = pictures::of_monitor(self.job.name(), &Columns::read(path)?);
+        let mut chart = pictures::of_monitor(self.job.name(), &Columns::read(path)?, local_steps);
+        if let MonitorJob::Forces(ForcesJob { name, .. }) = self.job {
+            chart.title = pictures::title_of_forces(name);
+        }
         chart.write(&path.with_extension("svg"))?;
         if let MonitorJob::Wall(_) = self.job {
             let curve = path.with_file_name(format!("{}-curve.csv", self.name));

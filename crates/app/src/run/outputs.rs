@@ -269,7 +269,8 @@ impl<'a> Outputs<'a> {
                 failures.keep(row.map(|_| ()))?;
             }
             if moment == Moment::End && self.triggers.begun(monitor.from, now) {
-                failures.keep(monitor.finish(&mut self.last, &self.triggers))?;
+                let local = self.plan.time.steady.is_some_and(|steady| steady.local_steps);
+                failures.keep(monitor.finish(&mut self.last, &self.triggers, local))?;
             }
         }
         let wanted = |due: bool, begin| {

@@ -19,28 +19,77 @@ pub fn columns(table: &Columns, title: &str, x: &str, ys: &[&str]) -> Chart {
     Chart { title: title.to_owned(), x: x.to_owned(), curves, ..Chart::default() }
 }
 
-/// Charts the columns of a monitor's table.
+/// Charts the columns of a monitor's table. With `local_steps`, elements have no common time, and the curves
+/// are over steps.
 #[must_use]
-pub fn of_monitor(kind: &str, table: &Columns) -> Chart {
+pub fn of_monitor(kind: &str, table: &Columns, local_steps: bool) -> Chart {
     let all: Vec<&str> = (table.names.iter().map(String::as_str)).filter(|n| !is_place(n)).collect();
+    let x = if local_steps { "step" } else { "time" };
     match kind {
         "residual" | "divergence" => Chart { log_y: true, ..columns(table, kind, "step", &all) },
-        "error" => Chart { log_y: true, ..columns(table, kind, "time", &all) },
-        "forces" => columns(table, "force coefficients", "time", &["cd", "cl", "cs", "cm"]),
-        _ => columns(table, kind, "time", &all),
+        "error" => Chart { log_y: true, ..columns(table, kind, x, &all) },
+        "forces" => without_start(columns(table, "force coefficients", x, &["cd", "cl", "cs", "cm"])),
+        _ => columns(table, kind, x, &all),
     }
 }
 
-/// Charts a table of a run by the name of its file: `kind.csv`, or `kind-` and the name of a boundary or
-/// probe.
+/// The title of the chart of the forces on a boundary.
 #[must_use]
-pub fn of_table(name: &str, table: &Columns) -> Chart {
+pub fn title_of_forces(boundary: &str) -> String {
+    format!("Force coefficients: {boundary}")
+}
+
+/// The share of the rows, the first ones, that may leave the picture.
+const START: f64 = 0.2;
+
+/// How many times the height of the other rows the whole range must have, so that the start is cut off.
+const SPIKE: f64 = 3.0;
+
+/// Limits the vertical axis to the range of the rows after the first fifth, if the start would flatten them,
+/// and says so below the title: a flow that starts at once has large forces for a moment.
+fn without_start(mut chart: Chart) -> Chart {
+    let range = |skip: f64| {
+        let late = chart.curves.iter().flat_map(|c| &c.points[(skip * c.points.len() as f64) as usize..]);
+        let finite = late.map(|(_, y)| *y);
+        let finite = finite.filter(|y| y.is_finite());
+        finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], y| [low.min(y), high.max(y)])
+    };
+    let ([low, high], [least, most]) = (range(0.0), range(START));
+    // Of a steady state, rounding is no height.
+    let height = (most - least).max(1e-2 * least.abs().max(most.abs()));
+    if high - low > SPIKE * height && height.is_finite() {
+        let room = 0.04 * height;
+        chart.y_range = Some([least - room, most + room]);
+        chart.note = format!(
+            "The axis shows the range of the last {:.0} % of the rows; before, values reach from {} to {}.",
+            100.0 * (1.0 - START),
+            rounded_to(low),
+            rounded_to(high)
+        );
+    }
+    chart
+}
+
+/// A number with three digits.
+fn rounded_to(x: f64) -> String {
+    match format!("{x:.2e}").parse::<f64>() {
+        Ok(short) if x == 0.0 || (1e-3..1e5).contains(&short.abs()) => short.to_string(),
+        _ => format!("{x:.2e}"),
+    }
+}
+
+/// Charts a table of a run by the name of its file: `kind.csv`, or `kind-` and a number. `local_steps` as in
+/// [`of_monitor`].
+#[must_use]
+pub fn of_table(name: &str, table: &Columns, local_steps: bool) -> Chart {
     let kind = name.split(['-', '.', '_']).next().unwrap_or(name);
     match table.column("s") {
         Some(_) if name.contains("curve") => along_a_wall(table),
         _ if table.column("point").is_some() => of_sample(table),
         _ if table.column("iteration").is_some() => of_linear_solve(table),
-        _ if table.column("time").is_some() || table.column("step").is_some() => of_monitor(kind, table),
+        _ if table.column("time").is_some() || table.column("step").is_some() => {
+            of_monitor(kind, table, local_steps)
+        }
         _ => {
             let x = table.names.first().cloned().unwrap_or_default();
             let others: Vec<&str> = table.names.iter().skip(1).map(String::as_str).collect();
@@ -92,20 +141,46 @@ mod tests {
 
     #[test]
     fn each_monitor_shows_what_its_reader_looks_for() {
-        let chart = of_monitor("residual", &table(&["step", "time", "rho", "rho*u"]));
+        let chart = of_monitor("residual", &table(&["step", "time", "rho", "rho*u"]), false);
         assert_eq!((chart.x.as_str(), chart.log_y, chart.curves.len()), ("step", true, 2));
-        let chart = of_monitor("forces", &table(&["step", "time", "cd", "cl", "cd_pressure"]));
+        let chart = of_monitor("forces", &table(&["step", "time", "cd", "cl", "cd_pressure"]), false);
         let names: Vec<&str> = chart.curves.iter().map(|c| c.name.as_str()).collect();
         assert_eq!((chart.x.as_str(), names), ("time", vec!["cd", "cl"]));
         let sample = Columns {
             values: vec![vec![1.0, 2.0, 2.0]; 5],
             names: table(&["step", "point", "s", "x", "u"]).names,
         };
-        let chart = of_table("sample-2", &sample);
+        let steps = of_monitor("probe", &table(&["step", "time", "u at 0"]), true);
+        assert_eq!(steps.x, "step", "local steps have no time");
+        let chart = of_table("sample-2", &sample, false);
         assert_eq!((chart.x.as_str(), chart.curves.len()), ("s", 1));
         assert_eq!(chart.curves[0].points, [(2.0, 2.0), (2.0, 2.0)]);
-        assert!(of_table("sample", &table(&["step", "point", "x", "u"])).curves.is_empty());
+        assert!(of_table("sample", &table(&["step", "point", "x", "u"]), false).curves.is_empty());
         let chart = along_a_wall(&table(&["s", "x", "cp", "cf"]));
         assert_eq!(chart.curves[1].points, [(0.0, 3.0), (1.0, 4.0)]);
+    }
+
+    #[test]
+    fn a_spike_at_the_start_does_not_flatten_the_forces() {
+        let forces = |cd: Vec<f64>| {
+            let step: Vec<f64> = (0..cd.len()).map(|k| k as f64).collect();
+            let names = ["step", "time", "cd"].map(str::to_owned).to_vec();
+            of_monitor("forces", &Columns { names, values: vec![step.clone(), step, cd] }, false)
+        };
+        let wave = |k: u32| 1.3 + 0.01 * f64::from(k).sin();
+        let chart = forces((0..100).map(|k| if k < 10 { 40.0 } else { wave(k) }).collect());
+        let [low, high] = chart.y_range.unwrap();
+        assert!(low > 1.25 && low < 1.29 && high < 1.35 && high > 1.31, "{low} {high}");
+        assert!(
+            chart.note.contains("last 80 %") && chart.note.ends_with("from 1.29 to 40."),
+            "{}",
+            chart.note
+        );
+        assert!(chart.svg().unwrap().contains("last 80 %"));
+        let even = forces((0..100).map(wave).collect());
+        assert!(even.y_range.is_none() && even.note.is_empty());
+        // A steady state after a transient, and one without.
+        assert!(forces((0..100).map(|k| 1.3 + 5.0 * (-f64::from(k)).exp()).collect()).y_range.is_some());
+        assert_eq!(forces(vec![1.3; 100]).y_range, None);
     }
 }

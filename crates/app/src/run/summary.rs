@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use super::RunError;
 use crate::systems::SystemError;
 
-/// Returns the summary of a run that is in progress or was killed; it replaces the summary of a former run.
-pub fn running(title: &str) -> Value {
-    json!({ "title": title, "version": env!("CARGO_PKG_VERSION"), "status": "running" })
+/// Returns the summary of a run that has begun at `date` and is in progress or was killed; it replaces the
+/// summary of a former run.
+pub fn running(title: &str, date: &str) -> Value {
+    json!({ "title": title, "version": env!("CARGO_PKG_VERSION"), "date": date, "status": "running" })
 }
 
 /// How a run ended.

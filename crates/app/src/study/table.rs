@@ -204,6 +204,7 @@ impl Table {
             log_x: true,
             log_y: true,
             curves: curves.collect(),
+            ..Chart::default()
         }
     }
 

@@ -32,6 +32,11 @@ pub struct Chart {
     pub x: String,
     /// Name of the vertical axis.
     pub y: String,
+    /// A line below the title.
+    pub note: String,
+    /// The range of the vertical axis, if not that of the points: its values, or their logarithms to the base
+    /// 10. What lies outside is cut off.
+    pub y_range: Option<[f64; 2]>,
     /// Whether the horizontal axis is logarithmic.
     pub log_x: bool,
     /// Whether the vertical axis is logarithmic.
@@ -107,12 +112,19 @@ impl Chart {
         let each = if n_panels == 1 { HEIGHT } else { LOWER };
         let mut scene = Scene::new(WIDTH, each * n_panels as f64);
         for (k, panel) in panels.into_iter().enumerate() {
-            let y = Axis::new(panel.iter().flat_map(|s| &s.points).map(|p| p.1), self.log_y)?;
+            let y = match self.y_range {
+                Some([start, end]) => Axis { range: start..end, log: self.log_y },
+                None => Axis::new(panel.iter().flat_map(|s| &s.points).map(|p| p.1), self.log_y)?,
+            };
             let top = each * k as f64 + if k == 0 { TOP } else { 14.0 };
             let frame = [LEFT, top, WIDTH - beside, each * (k + 1) as f64 - BOTTOM];
             Panel { chart: self, x: &x, y: &y, frame }.draw(&mut scene, panel);
         }
-        scene.text([LEFT, 32.0], &self.title, 18.0, Anchor::Start, DARK);
+        let title = if self.note.is_empty() { 32.0 } else { 24.0 };
+        scene.text([LEFT, title], &self.title, 18.0, Anchor::Start, DARK);
+        if !self.note.is_empty() {
+            scene.text([LEFT, 43.0], &self.note, 13.0, Anchor::Start, DARK);
+        }
         Some(scene)
     }
 

@@ -42,6 +42,7 @@ pub(super) fn facts(
             "elements": elements_by_shape(&mesh.set_sizes()),
             "faces": mesh.faces.len(),
             "order": mesh.max_order(),
+            "boundaries": mesh.boundary_names(),
             "digest": format!("{:016x}", plan.outline.mesh_digest),
         },
         "space": { "order": plan.setup.order, "dofs": described.dofs, "penalty": plan.setup.penalty },

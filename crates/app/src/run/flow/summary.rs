@@ -59,6 +59,7 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value
             "elements": elements_by_shape(&mesh.set_sizes()),
             "faces": mesh.n_faces(),
             "order": mesh.max_order(),
+            "boundaries": mesh.boundary_names(),
             "digest": format!("{:016x}", plan.outline.mesh_digest),
         }),
     );
@@ -75,6 +76,9 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value
     if let (Some(SolveStatistics { steps, substeps, .. }), Value::Object(time)) = (substeps, &mut time) {
         let mean = substeps.total as f64 / steps.max(1) as f64;
         time.insert("substeps".to_owned(), json!({ "mean": mean, "max": substeps.most }));
+    }
+    if let (Some(true), Value::Object(time)) = (plan.time.steady.map(|s| s.local_steps), &mut time) {
+        time.insert("local_steps".to_owned(), json!(true));
     }
     put("time", time);
     let mut timing = json!({
