@@ -15,6 +15,7 @@
 //! | `control` (optional) | | the next step of the error control, the last two errors, attempts rejected since |
 //! | `retry` (optional) | | the share of the step size after failed steps |
 //! | `steady` (optional) | | the best residual of a steady run relative to the largest, its step, the largest residuals |
+//! | `counts` (optional) | smallest and largest step, rejected and repeated steps, iterations of linear solvers | |
 //!
 //! To store more, push a [`Section`] to [`Checkpoint::sections`], add a row for it to `KNOWN`, and read it
 //! after a restart with [`Checkpoint::section`].
@@ -46,7 +47,7 @@ use crate::writer::WriterError;
 const LATEST: &str = "latest";
 
 /// The sections that this program reads, each with the newest version that it can read.
-const KNOWN: [(&str, u16); 12] = [
+const KNOWN: [(&str, u16); 13] = [
     ("run", 1),
     ("law", 1),
     ("state", 1),
@@ -59,6 +60,7 @@ const KNOWN: [(&str, u16); 12] = [
     ("retry", 1),
     ("steady", 1),
     ("triggers", 1),
+    ("counts", 1),
 ];
 
 /// The sections whose numbers may stay in the file.

@@ -14,7 +14,7 @@ use dgsuite::job::Job;
 use dgsuite::pipeline::{Document, source::Source};
 use dgsuite::plan::Choices;
 use dgsuite::run::log::Log;
-use support::{Case, PLATE, STREAM, WAVE, with};
+use support::{CHANNEL, Case, PLATE, STREAM, WAVE, with};
 
 /// The position of a part of a text.
 #[track_caller]
@@ -98,6 +98,29 @@ fn a_report_speaks_in_words() {
     // With local steps, elements have no common time.
     let curves = fs::read_to_string(case.path("out/case/monitors/forces.svg")).unwrap();
     assert!(curves.contains(">step</text>") && !curves.contains(">time</text>"));
+}
+
+/// The counts of a continued run are those of a run that was not stopped; its seconds say where they begin.
+#[test]
+fn the_summary_of_a_continued_run_is_about_all_of_it() {
+    for (yaml, keys) in [
+        (CHANNEL.replace("steps: 1", "steps: 4"), &["time", "linear"][..]),
+        (WAVE.replace("end: 0.1", "end: 1, adaptive: { tolerance: 1e-6 }"), &["time"]),
+    ] {
+        let [straight, stopped] = [Case::new(&yaml), Case::new(&yaml)];
+        let whole = straight.run(&[]);
+        let steps = support::number(&whole, "/time/steps");
+        assert!(steps > 2.0, "{whole}");
+        stopped.run(&["--set", "time.steps=2"]);
+        let outcome = stopped.dgsuite(&["run", "case.yaml", "--restart", "latest"]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let part = stopped.summary("out/case");
+        for key in keys {
+            assert_eq!(part[key], whole[key], "{key}");
+        }
+        assert_eq!(support::number(&part, "/timing/from_step"), 2.0);
+        at(&outcome.stdout, &format!(", {} of them since the restart in ", steps - 2.0));
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::post::forces::Coefficients;
 use crate::systems::hyperbolic::Law;
 
 /// Paths in the summary of every run.
-const ALWAYS: [&str; 15] = [
+const ALWAYS: [&str; 17] = [
     "mesh.faces",
     "mesh.order",
     "space.order",
@@ -20,6 +20,8 @@ const ALWAYS: [&str; 15] = [
     "time.dt_max",
     "time.rejected",
     "time.retries",
+    "time.counted_from_step",
+    "timing.from_step",
     "timing.setup_s",
     "timing.plan_s",
     "timing.run_s",

@@ -15,8 +15,9 @@ use serde_json::{Map, Value};
 
 use self::failure::explain;
 use self::summary::Facts;
+use super::counts::{Counts, Tally};
 use super::log::Log;
-use super::march::{self, March};
+use super::march::March;
 use super::monitors::LastValues;
 use super::outputs::Outputs;
 use super::{Ending, Run, RunError, Status, projection, shared};
@@ -195,8 +196,9 @@ impl Run for FlowRun {
         let (plan, description) = (&self.plan, &self.description);
         let start = plan.restart.as_ref().map_or(START, |(_, saved)| saved.now);
         let mut end = start;
-        let mut tally = march::Tally::default();
+        let mut tally = Tally::default();
         let mut last = LastValues::default();
+        let mut counts = Counts::default();
         let mut output_s = 0.0;
         let mut explained = false;
         let opened = Outputs::open(plan, directory.clone(), start);
@@ -212,6 +214,7 @@ impl Run for FlowRun {
             tally = march.tally.clone();
             last = outputs.last().clone();
             output_s = outputs.spent().as_secs_f64();
+            outputs.tally = march.tally.clone();
             let trail = std::mem::take(&mut march.trail);
             if let Err(error) = &result {
                 let known = (&self.plan, (self.stable_cfl, self.stable_dt), &trail);
@@ -219,6 +222,7 @@ impl Run for FlowRun {
                 explained = true;
             }
             outputs.not_finite().take().iter().for_each(|warning| log.warn(warning));
+            counts = outputs.counts(&self.solver);
             result
         });
         // Files that could not be written are reported at the end.
@@ -229,6 +233,8 @@ impl Run for FlowRun {
             plan,
             description,
             tally: &tally,
+            counts: &counts,
+            start: start.step,
             end: (end.t, end.step),
             setup_s: self.setup_s,
             plan_s: self.plan_s,
@@ -321,9 +327,14 @@ fn closing(summary: &Map<String, Value>, directory: &std::path::Path) -> String 
         }
         None => format!("{:.1} MDOF/s", number("timing", "gdofs_per_s") * 1e3),
     };
+    let (steps, from) = (number("time", "steps") as usize, number("timing", "from_step") as usize);
+    let since = match from {
+        0 => String::new(),
+        _ => format!(", {} of them since the restart", grouped(steps.saturating_sub(from))),
+    };
     format!(
-        "{} steps to {reached} in {:.2} s, {work}; results in {}",
-        grouped(number("time", "steps") as usize),
+        "{} steps to {reached}{since} in {:.2} s, {work}; results in {}",
+        grouped(steps),
         number("timing", "run_s"),
         directory.display()
     )

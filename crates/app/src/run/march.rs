@@ -13,6 +13,7 @@ use dgsuite_timeint::{
     Adaptive, Controller, Patience, Schedule, Steady, StepSize, TimePoint, Tolerance, Verdict,
 };
 
+use super::counts::Tally;
 use super::error::{RunError, Stagnant};
 use super::log::{Log, clock};
 use super::outputs::{Moment, Outputs};
@@ -21,27 +22,6 @@ use crate::pipeline::time::SteadySpec;
 use crate::plan::Plan;
 use crate::post::{Surface, slow_outflow};
 use crate::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Taken, Trail};
-
-/// Counters of the time loop.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tally {
-    /// Steps of this run (without those before a restart).
-    pub steps: u64,
-    /// The smallest step.
-    pub dt_min: Option<f64>,
-    /// The largest step.
-    pub dt_max: Option<f64>,
-    /// Attempts that were rejected because of their error.
-    pub rejected: u64,
-    /// Repetitions of failed steps with half the size.
-    pub retries: u64,
-    /// Time spent in steps.
-    pub spent: Duration,
-    /// Whether the run was stopped from outside, before the end.
-    pub stopped: bool,
-    /// Residual of a steady run, relative to its largest value.
-    pub ratio: Option<f64>,
-}
 
 /// Steps between two evaluations of the residual in a steady run: each costs a right-hand side.
 const RESIDUAL_INTERVAL: u64 = 10;
@@ -186,6 +166,7 @@ impl<'a> March<'a> {
     /// Writes results that are due, and warns of values that are not finite.
     fn write(&mut self, outputs: &mut Outputs<'_>, moment: Moment) -> Result<(), RunError> {
         (outputs.control, outputs.shrink) = (self.memory(), self.shrink);
+        outputs.tally = self.tally.clone();
         outputs.write(self.solver, self.now(), moment)?;
         outputs.triggers().news().iter().for_each(|news| self.log.note(news));
         outputs.news_of_averages().iter().for_each(|warning| self.log.warn(warning));

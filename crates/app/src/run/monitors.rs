@@ -1,11 +1,12 @@
 //! Monitors: write rows of numbers to tables during a run and keep the last row for the summary.
 
+mod limited;
+
 use dgsuite_timeint::TimePoint;
 use serde_json::{Map, Value, json};
 
 use super::bodies;
 use super::error::RunError;
-use super::limited;
 use super::not_finite::NotFinite;
 use super::pictures;
 use super::sampling;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use dgsuite_timeint::{Memory, Progress, TimePoint};
 
 use super::averages::Averages;
+use super::counts::{self, Counts, Tally};
 use super::error::RunError;
 use super::fields;
 use super::monitors::{self, LastValues, Monitor};
@@ -75,6 +76,10 @@ pub struct Outputs<'a> {
     /// The residuals of a steady run, for checkpoints.
     pub steady: Option<Progress>,
     settled: Option<Settled>,
+    /// The counters of the time loop, for checkpoints.
+    pub tally: Tally,
+    /// The counts of the parts of the run before this one.
+    before: Counts,
     checkpoints: Option<Schedule>,
     written: Vec<PathBuf>,
     /// The steps whose fields and whose checkpoint were written last.
@@ -155,6 +160,8 @@ impl<'a> Outputs<'a> {
             shrink: 1.0,
             steady: None,
             settled: plan.time.steady.and_then(|steady| steady.forces).map(Settled::new),
+            tally: Tally::default(),
+            before: Counts::continued(saved.and_then(|saved| saved.section(counts::SECTION)), now.step),
             averages,
             checkpoints: plan.checkpoint.map(|c| Schedule::new(c.every, now)),
             written: match plan.outline.former {
@@ -371,12 +378,18 @@ impl<'a> Outputs<'a> {
         series.chain(self.surfaces.iter_mut().map(|(_, series, _)| series))
     }
 
+    /// Returns the counts of all parts of the run.
+    pub fn counts(&self, solver: &Hyperbolic) -> Counts {
+        self.before.and(&self.tally, solver.solves())
+    }
+
     fn write_checkpoint(&mut self, solver: &Hyperbolic, now: TimePoint) -> Result<(), RunError> {
         let averages = self.averages.as_ref().map_or_else(Vec::new, Averages::save);
         let sections = self.control.iter().map(sections::of_control).chain(sections::of_share(self.shrink));
         let sections = sections.chain(self.steady.iter().map(sections::of_steady));
         let averaged = self.averages.iter().filter(|_| !averages.is_empty()).map(Averages::section);
-        let sections = sections.chain(self.triggers.section()).chain(averaged).collect();
+        let counts = self.counts(solver).section();
+        let sections = sections.chain(self.triggers.section()).chain(averaged).chain([counts]).collect();
         let state = solver.save_own();
         let saved = Checkpoint { now, state, averages, sections };
         let mesh = self.plan.outline.mesh_digest;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A linear system of the steps of incompressible flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinearSystem {
@@ -24,7 +26,7 @@ impl fmt::Display for LinearSystem {
 }
 
 /// Iterations of one linear solver, or sub-steps: counts of which each step adds one or more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Iterations {
     /// Sum over all solves.
     pub total: u64,

@@ -8,10 +8,10 @@ use crate::plan::Plan;
 use crate::plan::memory;
 use crate::plan::print::elements_by_shape;
 use crate::run::RunError;
-use crate::run::march::Tally;
+use crate::run::counts::{Counts, Solves, Tally};
 use crate::run::monitors::{LastValues, norm_of};
 use crate::systems::hyperbolic::{Description, Hyperbolic, KernelChoice, Norms, Precision};
-use crate::systems::{Iterations, PhaseSeconds, SolveStatistics, SystemError};
+use crate::systems::{Iterations, PhaseSeconds, SystemError};
 
 /// Data at the end of a run.
 pub(super) struct Facts<'a> {
@@ -21,6 +21,10 @@ pub(super) struct Facts<'a> {
     pub(super) description: &'a Description,
     /// Counters of the time loop.
     pub(super) tally: &'a Tally,
+    /// Counts of the whole run.
+    pub(super) counts: &'a Counts,
+    /// The number of steps before this part of the run.
+    pub(super) start: u64,
     /// The last time and the number of steps, including steps before a restart.
     pub(super) end: (f64, u64),
     /// Seconds of set-up.
@@ -35,7 +39,7 @@ pub(super) struct Facts<'a> {
 
 /// Returns the summary without its status, errors and checks.
 pub(super) fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
-    let plan = facts.plan;
+    let (plan, counts) = (facts.plan, facts.counts);
     let mesh = &plan.setup.mesh;
     let run_s = facts.tally.spent.as_secs_f64();
     let evaluations = solver.rhs_evaluations();
@@ -67,14 +71,15 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value
     let mut time = json!({
         "steps": facts.end.1,
         "end": facts.end.0,
-        "dt_min": facts.tally.dt_min,
-        "dt_max": facts.tally.dt_max,
-        "rejected": facts.tally.rejected,
-        "retries": facts.tally.retries,
+        "dt_min": counts.dt_min,
+        "dt_max": counts.dt_max,
+        "rejected": counts.rejected,
+        "retries": counts.retries,
+        "counted_from_step": counts.from_step,
     });
-    let substeps = solver.solves().filter(|solves| solves.substeps.most > 0);
-    if let (Some(SolveStatistics { steps, substeps, .. }), Value::Object(time)) = (substeps, &mut time) {
-        let mean = substeps.total as f64 / steps.max(1) as f64;
+    let substeps = counts.solves.as_ref().filter(|solves| solves.substeps.most > 0);
+    if let (Some(Solves { steps, substeps, .. }), Value::Object(time)) = (substeps, &mut time) {
+        let mean = substeps.total as f64 / (*steps).max(1) as f64;
         time.insert("substeps".to_owned(), json!({ "mean": mean, "max": substeps.most }));
     }
     if let (Some(true), Value::Object(time)) = (plan.time.steady.map(|s| s.local_steps), &mut time) {
@@ -82,6 +87,7 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value
     }
     put("time", time);
     let mut timing = json!({
+        "from_step": facts.start,
         "setup_s": facts.setup_s,
         "plan_s": facts.plan_s,
         "run_s": run_s,
@@ -97,8 +103,8 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value
         "memory",
         json!({ "expected": plan.outline.memory as u64, "peak": memory::peak().map(|peak| peak as u64) }),
     );
-    match solver.solves() {
-        Some(solves) => put("linear", of_solves(&solves)),
+    match &counts.solves {
+        Some(solves) => put("linear", of_solves(solves)),
         // Velocity and pressure have no conserved totals.
         None => {
             let defects = solver.conservation().into_iter().map(|(name, x)| (name, json!(x)));
@@ -150,7 +156,7 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value
 
 /// The iterations of each linear solver: their mean over the steps (and over the components of the velocity)
 /// and the largest number of one solve.
-fn of_solves(solves: &SolveStatistics) -> Value {
+fn of_solves(solves: &Solves) -> Value {
     let per_step = |total: u64, solvers: usize| match (solves.steps, solvers) {
         (0, _) | (_, 0) => 0.0,
         (steps, solvers) => total as f64 / steps as f64 / solvers as f64,
@@ -225,16 +231,16 @@ mod tests {
     #[test]
     fn iterations_are_means_over_steps_and_components() {
         let iterations = |total, most| Iterations { total, most };
-        let solves = SolveStatistics {
+        let solves = Solves {
             steps: 4,
             pressure: iterations(10, 5),
             velocity: vec![iterations(8, 3), iterations(16, 6)],
-            ..SolveStatistics::default()
+            ..Solves::default()
         };
         let linear = of_solves(&solves);
         let found = ["pressure.iterations", "pressure.max", "velocity.iterations", "velocity.max"]
             .map(|path| number_at(&linear, path));
         assert_eq!(found, [Some(2.5), Some(5.0), Some(3.0), Some(6.0)]);
-        assert_eq!(number_at(&of_solves(&SolveStatistics::default()), "velocity.iterations"), Some(0.0));
+        assert_eq!(number_at(&of_solves(&Solves::default()), "velocity.iterations"), Some(0.0));
     }
 }
