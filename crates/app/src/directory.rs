@@ -3,7 +3,7 @@
 mod former;
 mod lock;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub const CHECKPOINTS: &str = "checkpoints";
 #[derive(Clone, Debug)]
 pub struct Directory {
     root: PathBuf,
-    lock: Option<Arc<File>>,
+    lock: Option<Arc<lock::Lock>>,
     /// Deletes a temporary directory with the last copy of this value.
     temporary: Option<Arc<TempDir>>,
 }
