@@ -1,28 +1,27 @@
-"""The program: where it is, and runs of it."""
+"""The program: where it is, its command line, and its errors."""
 
-import collections
+import contextlib
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
 
-from ._results import Run
-
 
 class RunError(RuntimeError):
-    """A run that failed: `code` is the exit code (1: the run or a check failed, 2: the input is wrong), `output` the last
-    lines that the program printed, and `run` its results, if there are any."""
+    """A command that failed: `code` is the exit code (1: the run or a check failed, 2: the input is wrong), `output` the
+    last lines that the program printed, `run` the results, if there are any, and `mistakes` those that `check` has found,
+    each a dictionary with code, message, place and hint."""
 
-    def __init__(self, code, output, run=None):
+    def __init__(self, code, output, run=None, mistakes=()):
         super().__init__(output.strip() or f"dgsuite ended with exit code {code}")
         self.code = code
         self.output = output
         self.run = run
+        self.mistakes = list(mistakes)
 
 
 def program():
@@ -41,58 +40,58 @@ def program():
     return pathlib.Path(found)
 
 
-def run(case, overrides=None, *, output=None, device=None, restart=None, ci=False, quiet=False, check=True):
-    """Runs a case and returns its results.
+def plain(value):
+    """A path, a NumPy array or number, or another number as a value of JSON."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, (set, frozenset, range)):
+        return list(value)
+    return float(value)
 
-    case: the path of a pipeline file, or a dictionary with its keys; paths in a dictionary are relative to the working
-    directory. overrides: values for keys, such as {"space.order": 4}. output: the directory of the results (default: that
-    of the file; `out/run` for a dictionary). device: auto, cpu, cuda or cuda:N. restart: a checkpoint, "latest" or "auto".
-    ci: the file's short form. quiet: print nothing; otherwise each line of the program is printed when it comes. check:
-    raise RunError if the run or a check failed.
-    """
-    if isinstance(case, dict):
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml", prefix=".dgsuite-", dir=".", delete=False) as file:
-            json.dump(case, file, default=float)
-        try:
-            return _run(file.name, overrides, output or "out/run", device, restart, ci, quiet, check)
-        finally:
+
+def text(value):
+    """A value of a key as JSON, which is YAML too."""
+    return json.dumps(value, default=plain)
+
+
+@contextlib.contextmanager
+def file_of(case):
+    """The file of a case. That of a dictionary lies in the working directory, to which its paths are relative, and is
+    removed at the end; `forget`, the second value, removes it before."""
+    if not isinstance(case, dict):
+        yield os.fspath(case), lambda: None
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", prefix=".dgsuite-", dir=".", delete=False) as file:
+        file.write(text(case))
+
+    def forget():
+        with contextlib.suppress(FileNotFoundError):
             os.unlink(file.name)
-    return _run(case, overrides, output, device, restart, ci, quiet, check)
+
+    try:
+        yield file.name, forget
+    finally:
+        forget()
 
 
-def _run(file, overrides, output, device, restart, ci, quiet, check):
-    command = [str(program()), "run", str(file)]
+def arguments(overrides=None, output=None, device=None, restart=None, threads=None, ci=False):
+    """The options that `run` and `check` share."""
+    options = []
     for key, value in (overrides or {}).items():
-        command += ["--set", f"{key}={json.dumps(value, default=float)}"]
+        options += ["--set", f"{key}={text(value)}"]
+    if threads is not None:
+        options += ["--set", f"threads={int(threads)}"]
     for option, value in (("--output", output), ("--device", device), ("--restart", restart)):
         if value is not None:
-            command += [option, str(value)]
-    if ci:
-        command.append("--ci")
-    last = collections.deque(maxlen=40)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:
-        try:
-            for line in process.stdout:
-                last.append(line)
-                # The plan names the directory of the results.
-                plan = re.match(r"output +([^;]+)", line)
-                if plan and output is None:
-                    output = plan[1].strip()
-                if not quiet:
-                    print(line, end="", flush=True)
-        except KeyboardInterrupt:
-            # The program has got the signal too, and writes a checkpoint.
-            pass
-        code = process.wait()
-    done = output is not None and code != 2 and (pathlib.Path(output) / "summary.json").is_file()
-    results = Run(output) if done else None
-    if code and check:
-        raise RunError(code, _message(last), results)
-    return results
+            options += [option, os.fspath(value)]
+    return options + ["--ci"] * ci
 
 
-def _message(lines):
-    """The error at the end of what was printed."""
-    text = list(lines)
-    starts = [i for i, line in enumerate(text) if line.startswith(("error:", "error[", "check FAILED"))]
-    return "".join(text[starts[0]:] if starts else text[-10:])
+def called(*words):
+    """Calls the program and returns what it prints on standard output; an error is a RunError."""
+    done = subprocess.run([str(program()), *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    if done.returncode:
+        raise RunError(done.returncode, done.stderr or done.stdout)
+    return done.stdout

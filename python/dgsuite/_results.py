@@ -4,6 +4,8 @@ import json
 import pathlib
 import xml.etree.ElementTree
 
+from . import _fields
+
 
 class Run:
     """The results in a directory. Everything is read when it is asked for, so that a run in progress can be watched."""
@@ -79,13 +81,13 @@ class Run:
         return reader.GetOutput()
 
     def fields(self, time=None):
-        """The fields as a dictionary of NumPy arrays, one row for each point; `points` has the coordinates."""
-        from vtkmodules.util.numpy_support import vtk_to_numpy
-
-        grid = self.grid(time)
-        data = grid.GetPointData()
-        arrays = {data.GetArrayName(i): vtk_to_numpy(data.GetArray(i)) for i in range(data.GetNumberOfArrays())}
-        return {"points": vtk_to_numpy(grid.GetPoints().GetData()), **arrays}
+        """The fields as a dictionary of NumPy arrays, one row for each point; `points` has the coordinates, and
+        `triangles()` divides the elements of a plane domain, for matplotlib. Files of the format vtkhdf need the module
+        vtk."""
+        time, file = self._entry(time)
+        if file.suffix == ".vtkhdf":
+            return _fields.of_grid(self.grid(time), time)
+        return _fields.read(file)
 
     def mesh(self, time=None):
         """The fields as a mesh of PyVista."""

@@ -229,6 +229,9 @@ struct RunArgs {
     /// Print only warnings and errors
     #[arg(long, short)]
     quiet: bool,
+    /// After each output of fields, print a line `ask: …` and wait for `go` or `stop` on standard input
+    #[arg(long)]
+    ask: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -427,8 +430,12 @@ fn run(args: &RunArgs) -> anyhow::Result<u8> {
 }
 
 fn run_read(args: &RunArgs, team: &Team, document: &Document, sections: &Sections) -> anyhow::Result<u8> {
-    let choices =
-        team.choices(Choices { overwrite: args.overwrite, command: command_line(), ..args.file.choices() });
+    let choices = team.choices(Choices {
+        overwrite: args.overwrite,
+        ask: args.ask,
+        command: command_line(),
+        ..args.file.choices()
+    });
     signals::listen(&choices)?;
     let mut log = if team.prints() { Log::new(args.quiet) } else { Log::mute() };
     let report = match sections.study() {

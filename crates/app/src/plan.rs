@@ -96,6 +96,8 @@ pub struct Choices {
     pub command: String,
     /// When set, ends the run after the current step, as a signal does.
     pub stop: Arc<AtomicBool>,
+    /// After each output of fields, the program that started the run is asked whether to go on (`--ask`).
+    pub ask: bool,
     /// The ranks that share a run; `None` for one.
     pub comm: Option<Arc<dyn Communicator>>,
     /// The number of this rank among those of its host, which chooses its GPU.
@@ -355,6 +357,7 @@ impl Plan {
             known_values,
             resolved: resolved::resolve(document, &pipeline, &setup, &time),
             stop: Arc::clone(&choices.stop),
+            ask: choices.ask,
             places: Places::new(document, &pipeline.mesh.place, &pipeline.space.place),
         };
         let plan = Self {

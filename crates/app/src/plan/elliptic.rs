@@ -160,6 +160,7 @@ impl EllipticPlan {
             known_values,
             resolved: resolved::resolve(document, &file, &setup),
             stop: Arc::clone(&choices.stop),
+            ask: choices.ask,
             places: Places::new(document, &file.mesh.place, &file.space.place),
         };
         let (physics, stores) = (file.physics.place.clone(), !choices.case_of_study);

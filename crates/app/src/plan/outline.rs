@@ -49,6 +49,8 @@ pub struct Outline {
     pub resolved: Node,
     /// When set, ends the run after the current step or iteration.
     pub stop: Arc<AtomicBool>,
+    /// Whether the program that started the run is asked after each output of fields.
+    pub ask: bool,
     /// Places of `mesh` and `space` in the file, for errors that the solver finds.
     pub places: Places,
 }

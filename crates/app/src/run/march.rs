@@ -2,10 +2,12 @@
 
 mod adaptive;
 mod ahead;
+mod ask;
 mod entering;
 mod pace;
 mod retry;
 
+use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -21,7 +23,9 @@ use super::sections;
 use crate::pipeline::time::SteadySpec;
 use crate::plan::Plan;
 use crate::post::{Surface, slow_outflow};
+use crate::systems::ROOT;
 use crate::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Taken, Trail};
+use crate::writer::WriterError;
 
 /// Steps between two evaluations of the residual in a steady run: each costs a right-hand side.
 const RESIDUAL_INTERVAL: u64 = 10;
@@ -168,11 +172,28 @@ impl<'a> March<'a> {
         (outputs.control, outputs.shrink) = (self.memory(), self.shrink);
         outputs.tally = self.tally.clone();
         outputs.write(self.solver, self.now(), moment)?;
+        if self.plan.outline.ask {
+            self.ask(outputs)?;
+        }
         outputs.triggers().news().iter().for_each(|news| self.log.note(news));
         outputs.news_of_averages().iter().for_each(|warning| self.log.warn(warning));
         outputs.not_finite().take().iter().for_each(|warning| self.log.warn(warning));
         if moment == Moment::End && !self.tally.stopped {
             outputs.triggers().never().iter().for_each(|warning| self.log.warn(warning));
+        }
+        Ok(())
+    }
+
+    /// Asks whether to go on if fields have been written. Collective.
+    fn ask(&mut self, outputs: &mut Outputs<'_>) -> Result<(), RunError> {
+        let new = outputs.new_fields(self.now());
+        match (self.solver.any(new.is_err())?, new) {
+            (true, new) => return Err(new.err().unwrap_or_else(|| WriterError::Elsewhere.into())),
+            (false, Ok(true)) if self.plan.setup.comm.rank() == ROOT => {
+                let goes_on = ask::goes_on(self.now(), io::stdout(), io::stdin().lock());
+                self.plan.outline.stop.fetch_or(!goes_on, Ordering::Relaxed);
+            }
+            _ => {}
         }
         Ok(())
     }

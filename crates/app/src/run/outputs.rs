@@ -85,6 +85,8 @@ pub struct Outputs<'a> {
     /// The steps whose fields and whose checkpoint were written last.
     newest_fields: Option<u64>,
     newest_checkpoint: Option<u64>,
+    /// The step whose fields [`Self::new_fields`] has announced.
+    asked: Option<u64>,
     last: LastValues,
     not_finite: NotFinite,
     spent: Duration,
@@ -171,6 +173,7 @@ impl<'a> Outputs<'a> {
                 _ => Vec::new(),
             },
             newest_fields: None,
+            asked: None,
             newest_checkpoint: None,
             last: LastValues::default(),
             not_finite: NotFinite::default(),
@@ -376,6 +379,20 @@ impl<'a> Outputs<'a> {
             FieldSeries::Ranked(_) => None,
         });
         series.chain(self.surfaces.iter_mut().map(|(_, series, _)| series))
+    }
+
+    /// Waits until all fields are on the disk if those of `now` were written by the last call of
+    /// [`write`](Self::write) for the first time, and returns whether they were.
+    ///
+    /// # Errors
+    /// The errors of the file system.
+    pub fn new_fields(&mut self, now: TimePoint) -> Result<bool, RunError> {
+        if self.newest_fields != Some(now.step) || self.asked == Some(now.step) {
+            return Ok(false);
+        }
+        self.asked = Some(now.step);
+        self.background().try_for_each(BackgroundSeries::flush)?;
+        Ok(true)
     }
 
     /// Returns the counts of all parts of the run.
