@@ -404,7 +404,8 @@ fn checks(
         || initial.is_some_and(StateSpec::is_solution);
     let steady = pipeline.time.steady.is_some();
     let known = KnownValues::new(variables, &pipeline.monitors, compared, steady, choices.case_of_study);
-    let known = known.with_triggers(conditions_of(pipeline));
+    let known =
+        known.with_triggers(conditions_of(pipeline)).with_reference(pipeline.physics.reference.as_ref());
     let checks = if choices.case_of_study { Vec::new() } else { pipeline.checks.clone() };
     each(checks.iter().map(|check| known.admit(check)))?;
     Ok((known, checks))

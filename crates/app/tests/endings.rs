@@ -14,6 +14,7 @@ use dgsuite::job::Job;
 use dgsuite::pipeline::{Document, source::Source};
 use dgsuite::plan::Choices;
 use dgsuite::run::log::Log;
+use serde_json::{Value, json};
 use support::{CHANNEL, Case, PLATE, STREAM, WAVE, with};
 
 /// The position of a part of a text.
@@ -120,6 +121,43 @@ fn the_summary_of_a_continued_run_is_about_all_of_it() {
         }
         assert_eq!(support::number(&part, "/timing/from_step"), 2.0);
         at(&outcome.stdout, &format!(", {} of them since the restart in ", steps - 2.0));
+    }
+}
+
+/// The paths of all numbers in a summary.
+fn paths(value: &Value, path: &str, found: &mut Vec<String>) {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| paths(value, &below(key), found)),
+        Value::Array(all) => {
+            all.iter().enumerate().for_each(|(k, value)| paths(value, &below(&k.to_string()), found));
+        }
+        Value::Number(_) => found.push(path.to_owned()),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_check_may_name_any_number_of_the_summary() {
+    let monitors = "monitors: [ { forces: { boundary: ymin, every_steps: 1, from: 0 } }, { wall: { boundary: ymin } },\n\
+        \x20 { residual: {} }, { integral: { fields: [rho], every_steps: 1 } }, { probe: { points: [[0.5, 0.5]], fields: [u] } },\n\
+        \x20 { sample: { points: [[0.5, 0.5]], fields: [u] } }, { recirculation: { from: [0.1, 0.5], to: [1.9, 0.5] } } ]\n";
+    let poisson = "mesh: { generate: { shape: quad, cells: [4, 4] } }\nphysics: { model: poisson, forcing: 1 }\n\
+        space: { order: 2 }\nboundaries: { xmin: { type: dirichlet, u: 0 }, xmax: { type: dirichlet, u: 0 }, \
+        ymin: { type: dirichlet, u: 0 }, ymax: { type: dirichlet, u: 0 } }\n";
+    let driven = CHANNEL.replace("viscosity: 0.1", "viscosity: 0.1, reference: { velocity: 1, length: 1 }");
+    let steady = PLATE.replace("steps: 1", "steady: { tolerance: 0.9, max_steps: 100 }");
+    for yaml in
+        [format!("{}{monitors}", PLATE.replace("steps: 1", "steps: 3")), steady, poisson.to_owned(), driven]
+    {
+        let case = Case::new(&yaml);
+        let summary = case.run(&[]);
+        let mut found = Vec::new();
+        paths(&summary, "", &mut found);
+        assert!(found.len() > 20, "{found:?}");
+        let checks: Vec<Value> = found.iter().map(|path| json!({ "value": path, "above": -1e300 })).collect();
+        let outcome = case.dgsuite(&["check", "case.yaml", "--set", &format!("checks={}", json!(checks))]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     }
 }
 

@@ -309,13 +309,16 @@ pub fn named_fields(
 }
 
 /// Paths in the summary of every run.
-const ALWAYS: [&str; 24] = [
+const ALWAYS: [&str; 27] = [
     "mesh.faces",
     "mesh.order",
     "space.order",
     "space.dofs",
     "timing.setup_s",
     "timing.run_s",
+    "timing.output_s",
+    "threads",
+    "space.penalty",
     "integral.u",
     "linear.iterations",
     "linear.setup_s",

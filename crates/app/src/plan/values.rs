@@ -4,12 +4,15 @@ use super::variables::Variables;
 use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::monitors::{ForcesSpec, MonitorKind, MonitorSpec, NamedFormula, Norm};
 use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::reference::Reference;
 use crate::pipeline::source::Located;
 use crate::post::forces::Coefficients;
 use crate::systems::hyperbolic::Law;
 
 /// Paths in the summary of every run.
-const ALWAYS: [&str; 17] = [
+const ALWAYS: [&str; 20] = [
+    "ranks",
+    "threads",
     "mesh.faces",
     "mesh.order",
     "space.order",
@@ -25,6 +28,7 @@ const ALWAYS: [&str; 17] = [
     "timing.setup_s",
     "timing.plan_s",
     "timing.run_s",
+    "timing.output_s",
     "timing.rhs_evaluations",
     "timing.gdofs_per_s",
 ];
@@ -184,6 +188,16 @@ impl KnownValues {
         Self { names, study }
     }
 
+    /// Adds the reference quantities.
+    #[must_use]
+    pub fn with_reference(mut self, reference: Option<&Reference>) -> Self {
+        let Some(reference) = reference else { return self };
+        let names = reference.names().into_iter().map(|(name, _)| name);
+        let numbers = reference.gas.map(|_| "mach").into_iter().chain(reference.reynolds.map(|_| "reynolds"));
+        self.names.extend(names.chain(numbers).map(|name| format!("reference.{name}")));
+        self
+    }
+
     /// Adds the times and steps of triggers.
     #[must_use]
     pub fn with_triggers(mut self, n: usize) -> Self {
@@ -210,6 +224,19 @@ impl KnownValues {
         })
     }
 
+    /// Returns whether a path names a level or an iteration of a linear solve, whose numbers are not known
+    /// before the run.
+    fn is_of_solve(&self, path: &str) -> bool {
+        let number = |rest: &str| rest.parse::<usize>().is_ok();
+        let level = |rest: &str| {
+            rest.split_once('.')
+                .is_some_and(|(n, what)| number(n) && ["rows", "nonzeros", "bytes"].contains(&what))
+        };
+        self.names.iter().any(|name| name == "linear.iterations")
+            && (path.strip_prefix("linear.residuals.").is_some_and(number)
+                || path.strip_prefix("linear.levels.").is_some_and(level))
+    }
+
     /// Rejects a check of a value that the run will not have.
     ///
     /// # Errors
@@ -225,7 +252,8 @@ impl KnownValues {
     pub fn admit_path(&self, value: &Located<String>) -> Result<(), InputError> {
         let path = &value.value;
         let in_table = self.study && path.starts_with("table.");
-        if in_table || self.is_turn(path) || path.starts_with("mesh.elements.") || self.names.contains(path) {
+        let counted = in_table || self.is_turn(path) || self.is_of_solve(path);
+        if counted || path.starts_with("mesh.elements.") || self.names.contains(path) {
             return Ok(());
         }
         Err(InputError::at(
