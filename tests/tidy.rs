@@ -410,6 +410,52 @@ fn pipelines_and_data_named_in_the_pages_exist() {
     assert_none(&wrong, "files that are named and do not exist:");
 }
 
+/// Source files that the pages name exist: by their path, or by the end of it without `crates` and `src`,
+/// such as `timeint/controller.rs`.
+#[test]
+fn source_files_named_in_the_pages_exist() {
+    let parts = |path: &str| -> Vec<String> {
+        path.split('/').filter(|part| !["crates", "src"].contains(part)).map(str::to_owned).collect()
+    };
+    let files = files_below(root());
+    let known: Vec<Vec<String>> = files.iter().map(|path| parts(&shown(path))).collect();
+    let ends = [".rs", ".cu", ".cuh", ".hpp"];
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    // The code map has a test of its own.
+    for page in files.iter().filter(|path| has_extension(path, &["md"]) && !path.ends_with("code-map.md")) {
+        for word in read(page).split(|c: char| c.is_whitespace() || "`()[],;\"'│".contains(c)) {
+            let word = word.trim_end_matches(['.', ':']).split(['#', ':']).next().unwrap_or_default();
+            let named = ends.iter().any(|end| word.len() > end.len() && word.ends_with(end));
+            // `*` and `<case>` are placeholders; two names are examples of names.
+            if !named || word.contains(['*', '<', '{', '…']) || ["mod.rs", "volume.rs"].contains(&word) {
+                continue;
+            }
+            count += 1;
+            let end = parts(word);
+            if !known.iter().any(|path| path.ends_with(&end)) {
+                wrong.push(format!("{}: {word}", shown(page)));
+            }
+        }
+    }
+    assert!(count > 100, "too few names were found for a meaningful test: {count}");
+    assert_none(&wrong, "source files that are named and do not exist:");
+}
+
+/// A number of speed on the front page has the command beside it that measures it.
+#[test]
+fn speeds_of_the_front_page_have_commands() {
+    let readme = read(&root().join("README.md"));
+    let part = readme.split("## How fast it is").nth(1).and_then(|part| part.split("\n## ").next());
+    let rows: Vec<&str> = part.unwrap_or_default().lines().filter(|line| line.contains("DOF/s")).collect();
+    assert!(rows.len() > 3, "the table of speeds was not found");
+    let command = |row: &&str| {
+        let last = row.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default();
+        last.starts_with('`') && ["bench", "run ", "--example "].iter().any(|word| last.contains(word))
+    };
+    let without: Vec<String> = rows.iter().filter(|row| !command(row)).map(|row| (*row).to_owned()).collect();
+    assert_none(&without, "speeds without a command in README.md:");
+}
+
 /// The front page is read in a minute, and fits a terminal; the other one in ten.
 #[test]
 fn the_front_pages_are_short() {

@@ -16,6 +16,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -114,6 +115,57 @@ fn failure(command: &mut Command, directory: &Path) -> Option<String> {
 #[track_caller]
 fn assert_none(wrong: &[String]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// The commands of shell blocks, run or not, exist with all of their long options.
+#[test]
+fn commands_and_their_options_exist() {
+    let mut helps: BTreeMap<String, String> = BTreeMap::new();
+    let (mut count, mut wrong) = (0, Vec::new());
+    let shell = blocks().into_iter().filter(|block| block.words[0] == "sh");
+    let front = blocks_of(&root().join("README.md")).into_iter().filter(|block| block.words[0] == "sh");
+    for block in shell.chain(front) {
+        let text = block.text.replace("\\\n", " ");
+        let calls =
+            text.lines().flat_map(|line| line.split([';', '&', '|', '#', '(', ')'])).filter_map(|part| {
+                let (before, call) = part.split_once("dgsuite ")?;
+                (before.is_empty() || before.ends_with(' ')).then_some(call)
+            });
+        for call in calls {
+            let words: Vec<&str> = call.split_whitespace().collect();
+            let nested = ["mesh", "bench scale", "bench comm"];
+            let two = words.len() > 1 && nested.iter().any(|start| words.join(" ").starts_with(start));
+            let Some(name) = words.get(..if two { 2 } else { 1 }) else { continue };
+            // Another word behind the name, as that of a folder.
+            if !name[0].starts_with(|c: char| c.is_ascii_lowercase()) {
+                continue;
+            }
+            count += 1;
+            let help = helps.entry(name.join(" ")).or_insert_with(|| {
+                let output =
+                    Command::new(env!("CARGO_BIN_EXE_dgsuite")).args(name).arg("--help").output().unwrap();
+                if output.status.success() {
+                    String::from_utf8(output.stdout).unwrap()
+                } else {
+                    String::new()
+                }
+            });
+            let options = words
+                .iter()
+                .filter(|word| word.starts_with("--"))
+                .map(|word| word.split('=').next().unwrap_or_default());
+            if help.is_empty() {
+                wrong.push(format!("{}: there is no command: {call}", block.place));
+            }
+            wrong.extend(
+                options
+                    .filter(|option| !help.contains(option))
+                    .map(|option| format!("{}: {option} is no option of: {call}", block.place)),
+            );
+        }
+    }
+    assert!(count > 80, "too few commands were found for a meaningful test: {count}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
