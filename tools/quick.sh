@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Checks what was changed, in about half a minute after an edit. Run it while you write, .ci/run before a
-# merge.
+# Checks what was changed. Run it while you write, .ci/run before a merge.
 #
 #     tools/quick.sh [CRATE …]      CRATE: a folder of crates/; default: those that differ from `main`
 #
-# It checks the format, runs clippy over the crates, their unit tests, and one case of the kernels on the
-# emulated device (DGSUITE_CASE chooses others, see CONTRIBUTING.md), and prints the seconds of each. The
+# It checks the format, runs clippy over the crates, their unit tests, those of their other tests that
+# docs/src/dev/extend.md asks for or that were changed, the rules for the text of the repository, and one case of
+# the kernels on the emulated device (DGSUITE_CASE chooses others, see CONTRIBUTING.md), and prints the seconds of
+# each. DGSUITE_QUICK=lib leaves the other tests out. The
 # profile `quick` has a folder of its own, target/quick: the first call builds all dependencies once more.
 
 set -euo pipefail
@@ -14,16 +15,33 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # One fast kernel with its traces, limiters, and the search for bad states.
 export DGSUITE_CASE=${DGSUITE_CASE:-"row Of(Quadrilateral) FR Gauss 3"}
 
+# Committed since the branch left `main`, not yet committed, and new.
+since=$(git merge-base HEAD main 2>/dev/null || echo HEAD)
+changed=$({
+    git diff --name-only "$since"
+    git ls-files --others --exclude-standard
+})
 if (($#)); then
     crates=("$@")
 else
-    # Committed since the branch left `main`, not yet committed, and new.
-    since=$(git merge-base HEAD main 2>/dev/null || echo HEAD)
-    mapfile -t crates < <({
-        git diff --name-only "$since"
-        git ls-files --others --exclude-standard
-    } | sed -n 's|^crates/\([^/]*\)/.*|\1|p' | sort -u)
+    mapfile -t crates < <(sed -n 's|^crates/\([^/]*\)/.*|\1|p' <<<"$changed" | sort -u)
 fi
+
+# tests_of CRATE: the names of its tests that a change needs: those of docs/src/dev/extend.md, and changed ones.
+tests_of() {
+    {
+        case $1 in
+        physics) printf '%s\n' properties trace ;;
+        ops) echo laws ;;
+        timeint) echo upwind ;;
+        app) printf '%s\n' mistakes book ;;
+        esac
+        sed -n "s|^crates/$1/tests/\([^/.]*\)[/.].*|\1|p" <<<"$changed"
+    } | sort -u | while read -r name; do
+        # Not the folders of shared code and data.
+        [[ -e crates/$1/tests/$name.rs || -e crates/$1/tests/$name/main.rs ]] && echo "$name"
+    done || true
+}
 
 packages=()
 for crate in "${crates[@]}"; do
@@ -51,6 +69,14 @@ step format format
 if ((${#packages[@]})); then
     step clippy cargo clippy --profile quick "${packages[@]}" --lib -- -D warnings
     step "unit tests" cargo test --quiet --profile quick "${packages[@]}" --lib
+fi
+if [[ ${DGSUITE_QUICK:-} != lib ]]; then
+    for i in "${!crates[@]}"; do
+        mapfile -t names < <(tests_of "${crates[i]}")
+        ((${#names[@]})) || continue
+        step "${crates[i]}" cargo test --quiet --profile quick -p "${packages[2 * i + 1]}" "${names[@]/#/--test=}"
+    done
+    step text cargo test --quiet --profile quick --test tidy --test floor_plan --test code_map
 fi
 step emulator cargo test --quiet --profile quick -p dgsuite-ops --test device kernels_are_sound
 
