@@ -281,8 +281,7 @@ impl Plan {
         let ((initial, reactions), ((boundaries, odd), (mut monitors, known_values, checks))) = state;
         let (mut fields, mut surfaces, mut averages) = outputs;
         if let (Some(spec), Some(averages)) = (&pipeline.output.averages, &mut averages) {
-            // A sample costs as much as an explicit step, and a GPU waits for it.
-            averages.every = spec.sampled(device == Device::Cpu && pipeline.incompressible.is_some());
+            averages.every = spec.sampled(most_between_samples(device, pipeline.incompressible.is_some()));
         }
         // Conditions use the names of monitors.
         let mut reader = triggers::Reader::new(&monitors, &variables, &pipeline.constants);
@@ -411,6 +410,21 @@ fn checks(
     Ok((known, checks))
 }
 
+/// The largest number of steps between two samples of means, by default: the samples of a long run take a few
+/// per cent of its time.
+///
+/// A sample takes about as long as an explicit step on CPUs, and very little beside one of incompressible
+/// flow. The host computes the samples of a GPU: the state that it copies passes a bus that is thirty times
+/// slower than the memory in which a stage reads and writes it four times, and the GPU waits.
+pub(crate) fn most_between_samples(device: Device, incompressible: bool) -> usize {
+    match (device, incompressible) {
+        (Device::Cpu, true) => 1,
+        (Device::Cpu, false) => 20,
+        (_, true) => 10,
+        (_, false) => 100,
+    }
+}
+
 /// Returns the fields of the results: everywhere, on boundaries, and means over time.
 fn outputs(
     pipeline: &Pipeline,
@@ -429,7 +443,7 @@ fn outputs(
     let averages = pipeline.output.averages.as_ref().map(|spec| {
         Ok(AveragesPlan {
             from: Begin::START,
-            every: spec.sampled(false),
+            every: spec.sampled(1),
             fields: fields::averaged(spec, points_only(spec.names.as_deref())?, variables)?,
             deviations: spec.deviations,
             reynolds_stresses: spec.reynolds_stresses.is_some(),

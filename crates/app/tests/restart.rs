@@ -652,6 +652,29 @@ fn means_continue_with_another_order_or_fewer_fields_and_otherwise_say_that_they
     }
 }
 
+/// By default each tenth step was sampled, of a short run little but the start. After a restart
+/// samples go on at the same steps.
+#[test]
+fn short_runs_sample_each_step_by_default_and_long_ones_the_same_steps_after_a_restart() {
+    let plain =
+        FORCED.replace("every_steps: 1, ", "").replace("time: { end: 1 }", "time: { dt: 0.004, steps: 250 }");
+    let case = Case::new(&plain);
+    let outcome = case.dgsuite(&["run", "case.yaml", "--set", "time.steps=100"]);
+    assert!(outcome.stderr.contains("means of samples every step at first"), "{}", outcome.stderr);
+    let resolved = fs::read_to_string(case.path("out/case/pipeline.yaml")).unwrap();
+    assert!(resolved.contains("every_steps: auto"), "{resolved}");
+    // Each of 100 steps: the last sample is that of the last step.
+    let (length, _) = mean_of(&case, "out/case", "euler");
+    assert!((length - 0.4).abs() < 1e-12, "{length}");
+    // 230 steps; a sample each second one from the 200th on.
+    case.run(&["--restart", "latest", "--set", "time.steps=230"]);
+    case.run(&["--restart", "latest"]);
+    let whole = Case::new(&plain);
+    whole.run(&[]);
+    let newest = |case: &Case| fs::read(case.path("out/case/checkpoints/step-00000250.dgs")).unwrap();
+    assert!(newest(&case) == newest(&whole), "the means differ");
+}
+
 /// By default each tenth step was sampled, and so nothing but the start of a run of 4 steps.
 #[test]
 fn each_step_of_incompressible_flow_is_sampled_by_default() {

@@ -1,5 +1,6 @@
 //! Values and derivatives of the functions of a shape at points, by sum factorisation on products of lines.
 
+use crate::matrix::BLOCKED;
 use crate::{Matrix, Shape};
 
 /// A linear map from coefficients to values at points.
@@ -64,6 +65,16 @@ impl PointMap {
 /// `y[o][q][i] = Σ_k A[q][k] x[o][k][i]`.
 fn along(a: &Matrix, x: &[f64], outer: usize, inner: usize) -> Vec<f64> {
     let (rows, cols) = (a.rows(), a.cols());
+    if inner == 1 && outer * rows * cols < BLOCKED {
+        // As the product below, without copies of its factors, which would take longer.
+        let mut y = vec![0.0; outer * rows];
+        for (x, y) in x.chunks_exact(cols).zip(y.chunks_exact_mut(rows)) {
+            for (q, y) in y.iter_mut().enumerate() {
+                *y = a.row(q).iter().zip(x).fold(0.0, |sum, (a, x)| sum + a * x);
+            }
+        }
+        return y;
+    }
     if inner == 1 {
         // The functions are contiguous: `Y = X Aᵀ`.
         return Matrix::from_row_major(outer, cols, x.to_vec()).mul(&a.transpose()).as_slice().to_vec();

@@ -11,7 +11,7 @@ use faer::{Accum, Mat, MatMut, MatRef, Par};
 use crate::BasisError;
 
 /// Products of at least this many multiplications go to faer's blocked kernel.
-const BLOCKED: usize = 1 << 14;
+pub(crate) const BLOCKED: usize = 1 << 14;
 
 /// A dense row-major matrix of `f64`; entry `(i, j)` is `data[i * cols + j]`.
 ///

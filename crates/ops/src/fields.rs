@@ -128,25 +128,23 @@ impl<T: PackScalar> Discretization<T> {
                 let basis = on_lattice(&group.parts[0].reference, order).values;
                 let tables = self.geometry_tables(group.shape, &points);
                 let slots: Vec<usize> = group.real_slots().collect();
-                let per_element: Vec<(Vec<[f64; 3]>, Vec<Vec<f64>>)> = self.host.install(|| {
+                let per_element: Vec<(Vec<[f64; 3]>, Vec<f64>)> = self.host.install(|| {
                     slots
                         .par_iter()
                         .map(|&slot| {
                             let (set, local) = self.mesh.locate(group.elements[slot] as usize);
                             let x = self.map_points(&tables, set, local);
-                            let values =
-                                coefficients(group, state, slot).iter().map(|c| basis.apply(c)).collect();
-                            (x, values)
+                            (x, basis.apply(&coefficients(group, state, slot).concat()))
                         })
                         .collect()
                 });
                 let mut values = vec![Vec::new(); fields];
                 let mut x = Vec::new();
                 for (points, v) in per_element {
-                    x.extend(points);
-                    for (all, one) in values.iter_mut().zip(v) {
+                    for (all, one) in values.iter_mut().zip(v.chunks_exact(points.len())) {
                         all.extend(one);
                     }
+                    x.extend(points);
                 }
                 let elements = slots.iter().map(|&s| group.elements[s] as usize).collect();
                 let floors: Option<Vec<StateFloor>> = self

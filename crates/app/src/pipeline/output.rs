@@ -8,6 +8,7 @@ use super::node::Value;
 use super::problem::InputError;
 use super::section::{self, Section};
 use super::source::{Located, Place};
+use super::time::AUTO;
 use crate::writer::Format;
 
 /// How often something is written or recorded, beside the end of the run.
@@ -17,6 +18,9 @@ pub enum Every {
     Time(f64),
     /// At intervals of steps.
     Steps(usize),
+    /// At intervals that are a hundredth of the steps since the first time, at least one step and at most so
+    /// many.
+    Growing(usize),
     /// Only at the end.
     End,
 }
@@ -37,6 +41,13 @@ impl Every {
             return Ok(Some(Self::Time(time.value)));
         }
         Ok(section.count("every_steps", 1)?.map(|n| Self::Steps(n.value)))
+    }
+
+    /// As [`read`](Self::read); `None` also for the word `auto`.
+    fn given_or_auto(section: &Section<'_>) -> Result<Option<Self>, InputError> {
+        let auto =
+            section.node("every_steps").is_some_and(|n| matches!(&n.value, Value::Text(w) if w == AUTO));
+        if auto { section.exclusive("every", "every_steps").map(|()| None) } else { Self::given(section) }
     }
 }
 
@@ -151,16 +162,16 @@ pub struct AveragesSpec {
 }
 
 impl AveragesSpec {
-    /// Returns how often samples are taken. By default in each step where a sample is `cheap` beside a step,
-    /// otherwise in each tenth step.
+    /// Returns how often samples are taken: by default in each step at first, later at intervals of up to
+    /// `most` steps.
+    ///
+    /// The means of a short run need each step. In a long one the steps between two samples, a hundredth of
+    /// all, carry nothing that the means would notice.
     #[must_use]
-    pub fn sampled(&self, cheap: bool) -> Every {
-        self.every.unwrap_or(Every::Steps(if cheap { 1 } else { AVERAGE_STEPS }))
+    pub fn sampled(&self, most: usize) -> Every {
+        self.every.unwrap_or(if most == 1 { Every::Steps(1) } else { Every::Growing(most) })
     }
 }
-
-/// The default number of steps between samples that are not cheap.
-const AVERAGE_STEPS: usize = 10;
 
 /// When checkpoints are written and how many are kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -229,7 +240,7 @@ impl AveragesSpec {
     fn read(section: &Section<'_>) -> Result<Self, InputError> {
         Ok(Self {
             from: Beginning::read(section)?.unwrap_or(Beginning::Time(0.0)),
-            every: Every::given(section)?,
+            every: Every::given_or_auto(section)?,
             names: FieldSpec::read_all(section)?,
             deviations: section.flag("deviations")?.is_some_and(|flag| flag.value),
             reynolds_stresses: section.flag("reynolds_stresses")?.filter(|flag| flag.value),

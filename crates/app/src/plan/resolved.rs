@@ -15,6 +15,7 @@ use crate::pipeline::expression::Constants;
 use crate::pipeline::mesh::MeshSource;
 use crate::pipeline::monitors::{MonitorKind, PlacesSpec};
 use crate::pipeline::node::{Entry, Node, Value};
+use crate::pipeline::output::Every;
 use crate::pipeline::physics::Model;
 use crate::pipeline::references::ReferenceSpec;
 use crate::pipeline::source::Place;
@@ -48,6 +49,14 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
     match &setup.law {
         Law::Incompressible(law) => incompressible(&mut tree, law, setup.order),
         _ => space(&mut tree, setup),
+    }
+    if let Some(averages) = pipeline.output.averages.as_ref().filter(|averages| averages.every.is_none()) {
+        let incompressible = matches!(setup.law, Law::Incompressible(_));
+        let often = match averages.sampled(super::most_between_samples(setup.device, incompressible)) {
+            Every::Steps(n) => number(n as f64),
+            _ => text(AUTO),
+        };
+        tree.default("output.averages.every_steps", often);
     }
     if let InitialSpec::Restart(file) = &pipeline.initial {
         tree.set("initial.restart", path_text(&pipeline.resolve(&file.value)));

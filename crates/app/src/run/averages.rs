@@ -10,6 +10,7 @@ use std::path::Path;
 
 use dgsuite_basis::Shape;
 use dgsuite_timeint::TimePoint;
+use serde::{Deserialize, Serialize};
 
 use self::content::Content;
 
@@ -24,6 +25,16 @@ use crate::writer::{Field, UnstructuredFields, Values, VtuOptions, WriterError};
 
 /// The components of a symmetric tensor in the order of VTK: xx, yy, zz, xy, yz, xz.
 const SYMMETRIC: [(usize, usize); 6] = [(0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)];
+
+/// What a checkpoint says about its means.
+#[derive(Deserialize, Serialize)]
+struct About {
+    #[serde(flatten)]
+    content: Content,
+    /// The step of the first sample.
+    #[serde(default)]
+    since: u64,
+}
 
 /// Time integrals by the trapezoidal rule, starting at a given time.
 pub struct Averages<'a> {
@@ -62,13 +73,15 @@ impl<'a> Averages<'a> {
             return new;
         };
         // Checkpoints of older versions do not say what their means are of.
-        let other = saved.section(content::SECTION).and_then(Section::description::<Content>);
-        let other = other.unwrap_or_else(|| new.content.clone());
+        let about = saved.section(content::SECTION).and_then(Section::description::<About>);
+        let since = about.as_ref().map_or(0, |about| about.since);
+        let other = about.map_or_else(|| new.content.clone(), |about| about.content);
         new.news = new.why_anew((*length, *time), &other, begun, now.t);
         if begun && new.news.is_none() {
             let (sum, last) = values.split_at(values.len() / 2);
             (new.length, new.sum, new.last) = (*length, sum.to_vec(), Some((*time, last.to_vec())));
             new.other = (other != new.content).then_some(other);
+            new.schedule = Schedule::since(since, plan.every, now);
         }
         new
     }
@@ -118,6 +131,7 @@ impl<'a> Averages<'a> {
             None => {
                 self.sum = vec![0.0; values.len()];
                 self.length = 0.0;
+                self.schedule = Schedule::new(self.plan.every, now);
             }
         }
         self.last = Some((now.t, values));
@@ -159,8 +173,8 @@ impl<'a> Averages<'a> {
 
     /// Returns what the data of [`save`](Self::save) are of, as a section of a checkpoint.
     pub fn section(&self) -> Section<'static> {
-        let content = self.other.as_ref().unwrap_or(&self.content);
-        Section::optional(content::SECTION, 1).about(content)
+        let content = self.other.as_ref().unwrap_or(&self.content).clone();
+        Section::optional(content::SECTION, 1).about(&About { content, since: self.schedule.start() })
     }
 
     /// Returns the data for a checkpoint.
@@ -203,9 +217,18 @@ impl<'a> Averages<'a> {
 /// The values of all fields, cell blocks one after the other, then those of their products.
 fn moments(plan: &AveragesPlan, fields: &UnstructuredFields) -> Vec<f64> {
     let fields: Vec<&Field> = fields.pieces.iter().flat_map(|piece| &piece.point_data).collect();
-    let values = fields.iter().flat_map(|field| real(field)).copied();
-    let products = fields.iter().flat_map(|field| products(plan, field));
-    values.chain(products.flat_map(|product| product.factors.map(|(a, b)| a * b))).collect()
+    let products_of = |field: &Field| products(plan, field).iter().map(|p| p.factors.len()).sum::<usize>();
+    let len = |field: &&Field| real(field).len() * (field.components + products_of(field)) / field.components;
+    let mut moments = Vec::with_capacity(fields.iter().map(len).sum());
+    fields.iter().for_each(|field| moments.extend_from_slice(real(field)));
+    for field in fields {
+        for product in products(plan, field) {
+            for v in real(field).chunks_exact(field.components) {
+                product.factors.iter().for_each(|&(a, b)| moments.push(v[a] * v[b]));
+            }
+        }
+    }
+    moments
 }
 
 /// Replaces the values of fields by their means, and adds the fields that follow from means of products, from
@@ -219,49 +242,42 @@ fn replace(plan: &AveragesPlan, fields: &mut UnstructuredFields, means: &[f64]) 
     }
     for piece in &mut fields.pieces {
         let mut more = Vec::new();
-        for product in piece.point_data.iter().flat_map(|field| products(plan, field)) {
-            let covariances = product.factors.zip(means.by_ref()).map(|((a, b), mean)| mean - a * b);
-            // Rounding may leave a variance below zero.
-            let root = |x: f64| if product.deviation { x.max(0.0).sqrt() } else { x };
-            more.push(Field::real(product.name, product.components, covariances.map(root).collect()));
+        for field in &piece.point_data {
+            for Product { name, deviation, factors } in products(plan, field) {
+                // Rounding may leave a variance below zero.
+                let root = |x: f64| if deviation { x.max(0.0).sqrt() } else { x };
+                let points = real(field).chunks_exact(field.components);
+                let pairs = points.flat_map(|v| factors.iter().map(|&(a, b)| v[a] * v[b]));
+                let covariances = pairs.zip(means.by_ref()).map(|(product, mean)| root(mean - product));
+                more.push(Field::real(name, factors.len(), covariances.collect()));
+            }
         }
         piece.point_data.extend(more);
     }
 }
 
 /// The products of a field's values whose means are taken, too.
-fn products<'f>(plan: &AveragesPlan, field: &'f Field) -> Vec<Product<'f>> {
+fn products(plan: &AveragesPlan, field: &Field) -> Vec<Product> {
     let mut products = Vec::new();
-    let values = real(field);
     if plan.deviations {
-        products.push(Product {
-            name: format!("{}_std", field.name),
-            components: field.components,
-            deviation: true,
-            factors: Box::new(values.iter().map(|&x| (x, x))),
-        });
+        let factors = (0..field.components).map(|c| (c, c)).collect();
+        products.push(Product { name: format!("{}_std", field.name), deviation: true, factors });
     }
     if plan.reynolds_stresses && field.name == VELOCITY {
-        let of_point = |v: &'f [f64]| SYMMETRIC.iter().map(move |&(a, b)| (v[a], v[b]));
-        products.push(Product {
-            name: "ReynoldsStresses".to_owned(),
-            components: SYMMETRIC.len(),
-            deviation: false,
-            factors: Box::new(values.chunks_exact(3).flat_map(of_point)),
-        });
+        let factors = SYMMETRIC.to_vec();
+        products.push(Product { name: "ReynoldsStresses".to_owned(), deviation: false, factors });
     }
     products
 }
 
-/// Products of the values of a field.
-struct Product<'f> {
+/// Products of the components of a field at one point.
+struct Product {
     /// The name of the field of their covariances.
     name: String,
-    components: usize,
     /// Whether the square root is written.
     deviation: bool,
-    /// The factors of each value.
-    factors: Box<dyn Iterator<Item = (f64, f64)> + 'f>,
+    /// The components that are multiplied.
+    factors: Vec<(usize, usize)>,
 }
 
 /// Adds a trapezoid of width `dt`.

@@ -9,9 +9,14 @@ use crate::pipeline::output::Every;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     every: Every,
-    /// The next multiple of the interval.
+    /// The next multiple of the interval; of a growing one, the next step.
     next: u64,
+    /// The step from which a growing interval grows.
+    since: u64,
 }
+
+/// A growing interval is this part of the steps so far.
+const PART: u64 = 100;
 
 impl Schedule {
     /// Makes a schedule whose events up to and including `now` are over.
@@ -20,9 +25,38 @@ impl Schedule {
         let next = match every {
             Every::Time(interval) => next_multiple(interval, time),
             Every::Steps(n) => step / n as u64 + 1,
+            Every::Growing(_) => step + 1,
             Every::End => 1,
         };
-        Self { every, next }
+        Self { every, next, since: step }
+    }
+
+    /// As [`new`](Self::new) for events that began at the step `since`.
+    pub fn since(since: u64, every: Every, now: TimePoint) -> Self {
+        let mut schedule = Self::new(every, now);
+        if let Every::Growing(most) = every {
+            (schedule.since, schedule.next) = (since.min(now.step), since.min(now.step));
+            while schedule.next <= now.step {
+                // The interval no longer grows.
+                let whole = if schedule.interval(most) == most as u64 {
+                    (now.step - schedule.next) / most as u64 * most as u64
+                } else {
+                    0
+                };
+                schedule.next += whole + schedule.interval(most);
+            }
+        }
+        schedule
+    }
+
+    /// The growing interval that ends at the next step.
+    fn interval(&self, most: usize) -> u64 {
+        ((self.next - self.since) / PART).clamp(1, most as u64)
+    }
+
+    /// Returns the step from which a growing interval grows.
+    pub fn start(&self) -> u64 {
+        self.since
     }
 
     /// Returns the next time, if events are at intervals of time.
@@ -38,6 +72,7 @@ impl Schedule {
     pub fn steps_left(&self, now: TimePoint, local: bool) -> u64 {
         match self.every {
             Every::Steps(n) => (self.next * n as u64).saturating_sub(now.step),
+            Every::Growing(_) => self.next.saturating_sub(now.step),
             // The cast saturates.
             Every::Time(_) if local => {
                 self.next_time().map_or(u64::MAX, |t| (t - now.t).ceil().max(0.0) as u64)
@@ -52,10 +87,11 @@ impl Schedule {
         let due = match self.every {
             Every::Time(_) => self.next_time().is_some_and(|t| time >= t || same_time(t, time)),
             Every::Steps(n) => step >= self.next * n as u64,
+            Every::Growing(_) => step >= self.next,
             Every::End => false,
         };
         if due {
-            *self = Self::new(self.every, now);
+            *self = Self::since(self.since, self.every, now);
         }
         due
     }
@@ -106,6 +142,24 @@ mod tests {
         let mut schedule = Schedule::new(Every::Steps(10), at(0.0, 25));
         let due: Vec<u64> = (26..=50).filter(|&step| schedule.due(at(0.0, step))).collect();
         assert_eq!(due, [30, 40, 50]);
+    }
+
+    #[test]
+    fn growing_intervals_are_a_hundredth_of_the_steps_also_after_a_restart() {
+        let every = Every::Growing(10);
+        let mut schedule = Schedule::new(every, at(0.0, 5));
+        let due: Vec<u64> = (6..=3005).filter(|&step| schedule.due(at(0.0, step))).collect();
+        assert_eq!(due[..200], (6..=205).collect::<Vec<_>>());
+        assert_eq!(due[200..203], [207, 209, 211]);
+        assert!(due.windows(2).all(|pair| pair[1] - pair[0] == ((pair[0] - 5) / 100).clamp(1, 10)));
+        for step in (5..=2900).step_by(7) {
+            let (next, mut again) =
+                (due.iter().find(|&&due| due > step), Schedule::since(5, every, at(0.0, step)));
+            assert_eq!((step + again.steps_left(at(0.0, step), false)), *next.expect("one more"));
+            assert!(!again.due(at(0.0, step)));
+        }
+        // Not one by one.
+        assert!(Schedule::since(0, every, at(0.0, 1 << 50)).next > 1 << 50);
     }
 
     #[test]

@@ -120,9 +120,11 @@ pub(super) const KEYS: &[Key] = &[
     .of(FLOW),
     key(
         "output.averages.every_steps",
-        &[STEPS],
-        Says("1 for incompressible flow on CPUs, otherwise 10"),
-        "The number of steps between samples.",
+        &[Words(&["auto"]), STEPS],
+        Says("1 for incompressible flow on CPUs, otherwise `auto`"),
+        "The number of steps between samples. `auto`: a hundredth of the steps since the first sample, at least \
+         1 and at most 20 (on a GPU 100, of incompressible flow 10): short runs sample each step, and the \
+         samples of long ones cost little.",
     )
     .of(FLOW),
     key("output.averages.names", &[NAMES], Says("as in `output.fields`"), "The fields.").of(FLOW),

@@ -107,6 +107,7 @@ fn words(every: Every) -> String {
         Every::Time(t) => format!("every {t}"),
         Every::Steps(1) => "every step".to_owned(),
         Every::Steps(n) => format!("every {} steps", grouped(n)),
+        Every::Growing(most) => format!("every step at first, later up to {} steps apart", grouped(most)),
         Every::End => "at the end".into(),
     }
 }
