@@ -154,3 +154,34 @@ fn a_steady_run_may_end_by_its_forces() {
     let refused = case.dgsuite(&["check", "case.yaml", "--set", forces, "--set", "monitors=[]"]);
     assert!(refused.code == 2 && refused.stderr.contains("a monitor `forces"), "{}", refused.stderr);
 }
+
+/// An impulsive start: a gas at Mach 0.38 past a cylinder on curved triangles of order 3. Fluxes, cubatures
+/// and smaller steps do not help, and so the advice must not name them.
+const CYLINDER: &str = "\
+mesh: { generate: { kind: annulus, shape: tri, cells: [8, 16], inner: 0.5, outer: 20, growth: 1.6 } }
+physics: { model: euler, reference: { mach: 0.38, length: 1 } }
+space: { order: 3, riemann: rusanov }
+initial: { rho: rho_ref, u: u_ref, v: 0, p: p_ref }
+boundaries:
+  inner: { type: slip-wall }
+  outer: { type: far-field, rho: rho_ref, u: u_ref, v: 0, p: p_ref }
+time: { steady: { tolerance: 1e-2, max_steps: 200, local_steps: true } }
+output: { fields: none }
+";
+
+#[test]
+fn local_steps_that_fail_from_a_uniform_flow_pass_from_a_lower_order_as_the_advice_says() {
+    let case = Case::new(CYLINDER);
+    let outcome = case.dgsuite(&["run", "case.yaml", "--output", "fails"]);
+    assert!(outcome.code == 1 && outcome.stderr.contains("error[not-finite]"), "{}", outcome.stderr);
+    let advice = "run with `space.order: 1` first, then continue with `--restart latest --set space.order=3`";
+    assert!(outcome.stderr.contains(advice), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("smaller time.cfl"), "{}", outcome.stderr);
+    let low = ["--set", "space.order=1", "--set", "time.steady.max_steps=500"];
+    let steps = number(&case.run(&low), "/time/steps");
+    // Past the step at which the run of order 3 fails.
+    let most = format!("time.steady.max_steps={}", steps + 200.0);
+    let more = ["run", "case.yaml", "--restart", "latest", "--set", "space.order=3", "--set", &most];
+    let outcome = case.dgsuite(&more);
+    assert!(outcome.stderr.contains("error[not-steady]"), "{}", outcome.stderr);
+}

@@ -151,7 +151,18 @@ pub(super) fn explain(
     // Without a limiter density and pressure have no bounds that a flux could keep.
     let flux = flux.filter(|_| setup.limiting.is_some() && !too_large);
     let flux = flux.map_or_else(String::new, |flux| format!("{flux}; otherwise "));
-    log.warn(&format!("hint: try {shocks}{flux}a smaller {size}, a lower space.order, or a finer mesh"));
+    // On the way from an impulsive start to a steady state, high orders fail at steps of any size.
+    let start = plan.time.steady.is_some_and(|steady| steady.local_steps) && !too_large;
+    if start && setup.order > 1 && setup.law.gas().is_some() {
+        log.warn(&format!(
+            "hint: local steps of order {p} may fail on the way from the initial state, however small they are: \
+             run with `space.order: 1` first, then continue with `--restart latest --set space.order={p}`, or take \
+             global steps (`time.steady.local_steps: false`)",
+            p = setup.order
+        ));
+    }
+    let size = if start { String::new() } else { format!("a smaller {size}, ") };
+    log.warn(&format!("hint: try {shocks}{flux}{size}a lower space.order, or a finer mesh"));
     let outflow = |kind: &BoundaryKind| setup.law.gas().is_some() && matches!(kind, BoundaryKind::Outflow);
     let open: Vec<String> = setup
         .boundaries
