@@ -10,7 +10,7 @@
 //! | `tally` | | time integrals of the boundary fluxes, integrals at the start, integrals of the sizes there |
 //! | `tally-rest` (optional) | | what the time integrals of the boundary fluxes lack, rounded, and so on |
 //! | `averages` (optional) | | means over time so far: times, then integrals and last values in the order of the elements of each shape |
-//! | `averaged` (optional) | what the means are of: order of the points, fields with their formulas, products | |
+//! | `averaged` (optional) | what the means are of: order of the points, fields with their formulas, products; the step of the first sample | |
 //! | `history` (optional) | lengths of the past fields of a multistep scheme, number of its past steps | sizes of these steps, coefficients of the fields |
 //! | `control` (optional) | | the next step of the error control, the last two errors, attempts rejected since |
 //! | `retry` (optional) | | the share of the step size after failed steps |
