@@ -155,16 +155,29 @@ fn digest_text(mesh: u64) -> String {
 pub fn find(path: &Path) -> Result<PathBuf, CheckpointError> {
     if path.is_dir() {
         let inner = [path.join(LATEST), path.join("checkpoints").join(LATEST)];
-        let latest = inner.iter().find(|file| file.is_file());
+        let latest = inner.iter().find(|file| file.is_file() || newest(file).is_some());
         return find(latest.ok_or_else(|| CheckpointProblem::NoneThere.of(path))?);
     }
     let unreadable = |reason| CheckpointProblem::Unreadable(reason).of(path);
     if path.file_name().is_some_and(|name| name == LATEST) {
-        let name = fs::read_to_string(path).map_err(unreadable)?;
-        return Ok(path.with_file_name(name.trim()));
+        let named = fs::read_to_string(path).map(|name| path.with_file_name(name.trim()));
+        return match (named, newest(path)) {
+            (Ok(file), newest) if file.is_file() || newest.is_none() => Ok(file),
+            (_, Some(newest)) => Ok(newest),
+            (named, None) => named.map_err(unreadable),
+        };
     }
     fs::metadata(path).map_err(unreadable)?;
     Ok(path.to_owned())
+}
+
+/// The checkpoint with the largest step beside the file `latest`, which may have been lost.
+fn newest(latest: &Path) -> Option<PathBuf> {
+    let step = |file: &PathBuf| -> Option<u64> {
+        file.file_name()?.to_str()?.strip_prefix("step-")?.strip_suffix(".dgs")?.parse().ok()
+    };
+    let files = fs::read_dir(latest.parent()?).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    files.filter(|file| step(file).is_some()).max_by_key(step)
 }
 
 /// Reads a checkpoint and checks that it belongs to a run with this law and mesh.

@@ -80,12 +80,14 @@ impl Node {
     }
 
     /// Rejects characters that terminals interpret and XML cannot contain: all control characters in keys,
-    /// and all except line ends and tabulators in texts.
+    /// and all except line ends and tabulators in texts; and those that turn the direction of a text, with
+    /// which a name looks like another one.
     ///
     /// # Errors
     /// [`Problem::Control`] at the first.
     pub fn check_characters(&self) -> Result<(), InputError> {
-        let bad = |c: &char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+        let turns = |c: &char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let bad = |c: &char| c.is_control() || turns(c) || matches!(c, '\u{fffe}' | '\u{ffff}');
         let refused = |what: &str, text: &str, character: char, place: &Place| {
             let visible = |c: char| if bad(&c) { c.escape_unicode().to_string() } else { c.to_string() };
             let what = format!("the {what} `{}`", text.chars().map(visible).collect::<String>());

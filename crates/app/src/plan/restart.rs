@@ -41,7 +41,7 @@ pub(super) fn read(
     let chosen = match &choices.restart {
         Some(word) if word == Path::new("latest") => Some(latest),
         // The first job of a chain has nothing to continue.
-        Some(word) if word == Path::new("auto") => Some(latest).filter(|file| file.exists()),
+        Some(word) if word == Path::new("auto") => Some(latest).filter(|file| checkpoint::find(file).is_ok()),
         other => other.clone(),
     };
     let (path, place): (PathBuf, Option<&Place>) = match (chosen, &pipeline.initial) {

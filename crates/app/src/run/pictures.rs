@@ -15,9 +15,16 @@ pub fn columns(table: &Columns, title: &str, x: &str, ys: &[&str]) -> Chart {
             along.iter().copied().zip(table.column(name)?.iter().copied()).collect();
         Some(Curve { name: (*name).to_owned(), marks: points.len() < MANY, points, alone: false })
     };
-    let curves = ys.iter().filter_map(curve).collect();
-    Chart { title: title.to_owned(), x: x.to_owned(), curves, ..Chart::default() }
+    let curves = ys.iter().take(CURVES).filter_map(curve).collect();
+    let note = match ys.len() {
+        0..=CURVES => String::new(),
+        n => format!("The first {CURVES} of {n} columns."),
+    };
+    Chart { title: title.to_owned(), x: x.to_owned(), curves, note, ..Chart::default() }
 }
+
+/// The most curves of a picture; nobody can tell more apart.
+const CURVES: usize = 24;
 
 /// Charts the columns of a monitor's table. With `local_steps`, elements have no common time, and the curves
 /// are over steps.

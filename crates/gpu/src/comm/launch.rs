@@ -129,6 +129,9 @@ pub fn launched() -> Option<Launch> {
     Launch::from_variables(|name| std::env::var(name).ok())
 }
 
+/// The largest number of ranks that is not taken for a mistake of the launcher.
+const MOST_RANKS: usize = 1 << 20;
+
 /// The communicator of this process: [`Alone`] without a launch, or with one of a single rank. Otherwise the
 /// plane is that of [`COMM_PLANE_VARIABLE`]; without it, processes of `torchrun` are connected by `sockets`,
 /// others by [`Mpi`] or, if no MPI library is found, [`MPI_VARIABLE`] does not name one, and they have a
@@ -142,6 +145,11 @@ pub fn connect(launch: Option<&Launch>) -> Result<Arc<dyn Communicator>, CommErr
         None | Some(Launch { size: Some(1), .. }) => return Ok(Arc::new(Alone)),
         Some(launch) => launch,
     };
+    if let Some(size) = launch.size.filter(|&size| size > MOST_RANKS) {
+        let variable = if launch.launcher == TORCHRUN { "WORLD_SIZE" } else { "with the number of ranks" };
+        let value = size.to_string();
+        return Err(CommError::Variable { variable, value, expected: "at most 1048576" });
+    }
     let named = std::env::var_os(MPI_VARIABLE).is_some();
     let by_mpi = match std::env::var(COMM_PLANE_VARIABLE).as_deref() {
         Ok("mpi") => true,

@@ -177,7 +177,7 @@ physics:
   gas_constant: 1
   reference: { mach: 0.1, reynolds: 10, length: 1, pressure: 1, temperature: 1, direction: [1, 0] }
 initial: { exact: { name: couette, u: 1 } }
-time: { steady: { tolerance: 1e-6, max_steps: 10, local_steps: true, damping: 40 } }
+time: { steady: { tolerance: 1e-6, max_steps: 10, local_steps: true, damping: 40, forces: { tolerance: 1e-3, rows: 20 } } }
 study: { order: [1, 2], values: [time.steps] }
 ",
     "
