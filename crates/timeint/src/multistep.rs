@@ -8,7 +8,7 @@ const MAX_ORDER: usize = 3;
 /// The first step of a graded start, as a fraction of the wanted one.
 const FIRST_STEP: f64 = 0.01;
 
-/// The largest ratio of a step to the one before it in a graded start.
+/// The largest ratio of a step to the one before it, and of a step to the one after it.
 const GROWTH: f64 = 2.0;
 
 /// The weights of a backward difference formula and of an extrapolation of the same order.
@@ -93,8 +93,8 @@ fn lagrange(distances: &[f64]) -> [f64; MAX_ORDER] {
 ///
 /// The first step has order 1, since one past state is known; the order rises by one with each step. Without
 /// measures, the error of the first steps limits a formula of order 3 to order 2. With a *graded start*, the
-/// first step has a hundredth of the wanted size. Each later step has at most twice the size of the step
-/// before.
+/// first step has a hundredth of the wanted size. Each later step has at most twice and at least half the
+/// size of the step before.
 ///
 /// ```
 /// use dgsuite_timeint::Multistep;
@@ -139,13 +139,15 @@ impl Multistep {
         self.order.min(self.sizes.len() + 1)
     }
 
-    /// Returns the size of the next step if a step of size `wanted` is stable and accurate; it is not larger,
-    /// and at most twice the last one.
+    /// Returns the size of the next step if a step of size `wanted` is stable and accurate: the nearest size
+    /// from half of the last step to twice the last step. A larger one than wanted is as stable as the last
+    /// step was.
     pub fn next_size(&self, wanted: f64) -> f64 {
         match self.sizes.first() {
             None if self.graded => FIRST_STEP * wanted,
             None => wanted,
-            Some(last) => wanted.min(GROWTH * last),
+            Some(last) if wanted > 0.0 => wanted.clamp(last / GROWTH, GROWTH * last),
+            Some(_) => wanted,
         }
     }
 
@@ -300,7 +302,12 @@ mod tests {
         assert_eq!(taken[0], 0.008);
         assert!(taken.windows(2).all(|pair| pair[1] == (2.0 * pair[0]).min(0.8)), "{taken:?}");
         assert_eq!(taken[7..], [0.8, 0.8]);
-        assert_eq!(graded.next_size(0.1), 0.1, "a smaller step is taken at once");
+        assert_eq!(graded.next_size(0.5), 0.5);
+        assert_eq!(graded.next_size(0.1), 0.4, "no step is less than half of the last one");
+        assert!(
+            graded.next_size(f64::NAN).is_nan() && graded.next_size(0.0) == 0.0,
+            "for the plan to refuse"
+        );
         assert_eq!(plain.next_size(8.0), 1.6, "no step is more than twice the last one");
     }
 
