@@ -216,6 +216,84 @@ fn kovasznay_flow_is_reached_to_the_accuracy_of_the_space() {
     assert!(u < 1e-6 && p < 1e-5, "{u:e} {p:e}");
 }
 
+/// Where viscosity is large within a step, νΔt/h² = 0.09 and 0.36, the order is that of the space.
+#[test]
+fn viscous_flow_has_the_order_of_the_space_with_large_steps() {
+    let exact = solution("kovasznay", 0.5, 2);
+    for pressure_order in [PressureOrder::Equal, PressureOrder::Lower] {
+        let at = |splitting, n: usize| {
+            let law = Incompressible { splitting, pressure_order, ..Incompressible::new(0.5) };
+            let closed = |of: &mut Setup| {
+                let prescribed = BoundaryKind::Prescribed(Arc::clone(&exact));
+                of.boundaries.insert("xmax".to_owned(), prescribed);
+            };
+            run(setup(square(Shape::Quadrilateral, n), law, 3, &exact), &exact, 0.02, 0.3, closed)
+        };
+        let (coarse, fine) = (at(DUAL, 3), at(DUAL, 6));
+        let [u, p] = rate(coarse, fine);
+        assert!(u > 3.3 && p > 1.5, "{pressure_order:?}: {u:.2} {p:.2}");
+        assert!(fine[0] < 2.0 * at(CORRECTION, 6)[0], "{pressure_order:?}: {fine:?}");
+    }
+}
+
+/// A uniform velocity along the first axis, and no pressure.
+struct Along(f64);
+
+impl Exact for Along {
+    fn n_fields(&self) -> usize {
+        3
+    }
+
+    fn eval(&self, _: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
+        out.iter_mut().for_each(Vec::clear);
+        for _ in x {
+            out.iter_mut().zip([self.0, 0.0, 0.0]).for_each(|(out, v)| out.push(v));
+        }
+    }
+
+    fn is_steady(&self) -> bool {
+        true
+    }
+}
+
+/// The largest change of the pressure's norm within a step, relative to that of steady flow with a lid, while
+/// the size of the step changes.
+fn largest_change(shape: Shape, viscosity: f64, change: impl Fn(&mut Incompressible)) -> f64 {
+    let mut law = Incompressible::new(viscosity);
+    change(&mut law);
+    let rest: Arc<dyn Exact> = Arc::new(Along(0.0));
+    let mut of = setup(square(shape, 3), law, 4, &rest);
+    of.boundaries.values_mut().for_each(|b| *b = BoundaryKind::Prescribed(Arc::clone(&rest)));
+    of.boundaries.insert("ymax".to_owned(), BoundaryKind::Prescribed(Arc::new(Along(1.0))));
+    let mut solver = Hyperbolic::new(of, &Along(0.0), 0.0).expect("a solver");
+    // The exact solution zero makes errors norms.
+    let norm = |solver: &Hyperbolic| solver.errors(&Along(0.0), 0.0).l2[2];
+    march(&mut solver, 0.02, 0.6);
+    let steady = norm(&solver);
+    let mut last = steady;
+    let mut largest = 0.0_f64;
+    for wanted in [0.01, 0.01, 0.02, 0.02, 0.01, 0.005, 0.02, 0.02].into_iter().chain([4e-4; 9]) {
+        let size = solver.next_size(wanted);
+        solver.step(size).expect("a step");
+        largest = largest.max((norm(&solver) - last).abs() / steady);
+        last = norm(&solver);
+    }
+    largest
+}
+
+/// The pressure does not follow the size of the step, also at corners where the flow is singular.
+#[test]
+fn a_change_of_the_step_leaves_the_pressure_as_it_is() {
+    for shape in [Shape::Quadrilateral, Shape::Triangle] {
+        for viscosity in [0.01, 1.0] {
+            for pressure_order in [PressureOrder::Equal, PressureOrder::Lower] {
+                let change = largest_change(shape, viscosity, |law| law.pressure_order = pressure_order);
+                assert!(change < 0.06, "{shape} {viscosity} {pressure_order:?}: {change:.4}");
+            }
+        }
+    }
+}
+
 #[test]
 fn beltrami_flow_converges_on_solid_shapes() {
     let viscosity = 0.1;

@@ -29,8 +29,8 @@ pub(super) const KEYS: &[Key] = &[
         "time.splitting",
         &[Words(&["dual", "pressure-correction"])],
         Value("dual"),
-        "How velocity and pressure are decoupled: dual splitting, or pressure correction, which is more \
-         accurate at sharp edges.",
+        "How velocity and pressure are decoupled: dual splitting solves for the pressure first, pressure \
+         correction for the velocity.",
     )
     .of(INCOMPRESSIBLE),
     key(

@@ -283,6 +283,11 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         Ok(Self { dim, viscosity, walls, symmetry, open, speed })
     }
 
+    /// Returns whether a velocity is prescribed anywhere.
+    pub(super) fn have_walls(&self) -> bool {
+        self.walls.is_some()
+    }
+
     /// Evaluates the data at time `t`. Open boundaries that react to the flow use the velocity `star`, the
     /// extrapolation to that time.
     pub(super) fn update<M: Machine<V = V>>(
@@ -304,12 +309,10 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
 
     /// Adds the boundary terms of the pressure's problem of dual splitting, `−s ⟨q, n·g⟩ − ν ⟨q, n·∇×∇×u⟩` on
     /// walls and the prescribed pressure on open boundaries.
-    pub(super) fn add_to_pressure(&mut self, b: &mut V, s: f64, star: Option<&Components<V>>) {
+    pub(super) fn add_to_pressure(&mut self, b: &mut V, s: f64, u: &Components<V>) {
         self.add_wall_flux(b, s);
-        if let Some(star) = star {
-            let walls = self.walls.as_mut().map(|walls| &mut walls.double_curl);
-            walls.into_iter().chain(&mut self.symmetry).for_each(|of| of.add(self.viscosity, star, b));
-        }
+        let walls = self.walls.as_mut().map(|walls| &mut walls.double_curl);
+        walls.into_iter().chain(&mut self.symmetry).for_each(|of| of.add(self.viscosity, u, b));
         if let Some(open) = &self.open {
             open.dirichlet_load.add(&open.pressure, b);
         }
@@ -319,14 +322,32 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
     /// velocities, and the prescribed stress on open boundaries.
     pub(super) fn add_to_velocity(&mut self, b: &mut Components<V>) {
         if let Some(walls) = &mut self.walls {
-            for (g, b) in walls.velocity.0.iter().zip(&mut b.0) {
-                walls.work.axpby(self.viscosity, g, 0.0);
-                walls.dirichlet_load.add(&walls.work, b);
-            }
+            walls.add_to_velocity(self.viscosity, b);
         }
         if let Some(Open { traction: Some(traction), load, .. }) = &self.open {
             traction.0.iter().zip(&mut b.0).for_each(|(traction, b)| load.add(traction, b));
         }
+    }
+
+    /// As [`add_to_velocity`](Self::add_to_velocity), with the data of the time `t`, which replaces that of
+    /// walls.
+    pub(super) fn add_to_velocity_at<M: Machine<V = V>>(
+        &mut self,
+        machine: &M,
+        t: f64,
+        b: &mut Components<V>,
+    ) -> Result<(), SystemError> {
+        if let Some(walls) = &mut self.walls {
+            walls.update(machine, t)?;
+            walls.add_to_velocity(self.viscosity, b);
+        }
+        if let Some(open) = &self.open {
+            for (traction, b) in open.tractions(t, (self.dim, self.viscosity)).iter().flatten().zip(&mut b.0)
+            {
+                open.load.add(&machine.numbers(traction)?, b);
+            }
+        }
+        Ok(())
     }
 
     /// As [`add_to_velocity`](Self::add_to_velocity), with the pressure of the last update but one on open
@@ -395,6 +416,13 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
 }
 
 impl<V: Vector<Scalar = f64>> Walls<V> {
+    fn add_to_velocity(&mut self, viscosity: f64, b: &mut Components<V>) {
+        for (g, b) in self.velocity.0.iter().zip(&mut b.0) {
+            self.work.axpby(viscosity, g, 0.0);
+            self.dirichlet_load.add(&self.work, b);
+        }
+    }
+
     fn force<M: Machine<V = V>>(&mut self, machine: &M, t: f64) -> Result<(), SystemError> {
         self.at = None;
         self.update(machine, t)
@@ -455,21 +483,14 @@ impl<V: Vector<Scalar = f64>> Open<V> {
         (dim, viscosity, speed): (usize, f64, f64),
     ) -> Result<(), GpuError> {
         let n = self.places.points.len();
-        let (mut pressure, mut traction) = (vec![0.0; n], None);
+        let mut pressure = vec![0.0; n];
+        let traction = self.tractions(t, (dim, viscosity));
         let mut velocity = None;
         for (kind, of) in &self.places.kinds {
             match kind {
                 BoundaryKind::Open { data: Some(exact), .. } => {
                     let values = self.places.values(exact.as_ref(), t, of);
-                    let recording = exact.recorded();
-                    for (i, &q) in of.iter().enumerate() {
-                        pressure[q] = values[dim][i];
-                        // A solution that is not a formula has no derivative here: the stress is zero.
-                        let Some(recording) = &recording else { continue };
-                        let slopes = slopes(recording, t, self.places.points[q], self.places.normals[q]);
-                        let traction = traction.get_or_insert_with(|| vec![vec![0.0; n]; dim]);
-                        (0..dim).for_each(|d| traction[d][q] = viscosity * slopes[d]);
-                    }
+                    of.iter().zip(&values[dim]).for_each(|(&q, p)| pressure[q] = *p);
                 }
                 BoundaryKind::PressureOutlet { p, data, .. } => {
                     let values = data.as_ref().map(|data| self.places.values(data.as_ref(), t, of));
@@ -512,6 +533,22 @@ impl<V: Vector<Scalar = f64>> Open<V> {
         let field = |of: Vec<Vec<f64>>| of.iter().map(|of| machine.numbers(of)).collect::<Result<_, _>>();
         self.traction = traction.map(field).transpose()?.map(Components);
         Ok(())
+    }
+
+    /// `ν ∂u/∂n` of prescribed solutions at time `t`, `[component][point]`, if there are any. A solution that
+    /// is not a formula has no derivative here: the stress is zero.
+    fn tractions(&self, t: f64, (dim, viscosity): (usize, f64)) -> Option<Vec<Vec<f64>>> {
+        let mut traction = None;
+        for (kind, of) in &self.places.kinds {
+            let BoundaryKind::Open { data: Some(exact), .. } = kind else { continue };
+            let Some(recording) = exact.recorded() else { continue };
+            let traction = traction.get_or_insert_with(|| vec![vec![0.0; self.places.points.len()]; dim]);
+            for &q in of {
+                let slopes = slopes(&recording, t, self.places.points[q], self.places.normals[q]);
+                (0..dim).for_each(|d| traction[d][q] = viscosity * slopes[d]);
+            }
+        }
+        traction
     }
 }
 

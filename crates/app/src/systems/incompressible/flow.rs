@@ -6,11 +6,14 @@
 //! R = Σ α_i uⁿ⁻ⁱ/Δt − Σ β_i ∇·(u ⊗ u)ⁿ⁻ⁱ + fⁿ⁺¹
 //! ```
 //!
-//! **Dual splitting**: `û = R/s`; `−∇²p = −s ∇·û` with `∂p/∂n = −ν n·∇×ω*` on walls; `ũ = û − ∇p/s`;
-//! penalties; `(s − ν∇²) u = s ũ`. **Pressure correction**: `(s − ν∇²) û = R − ∇p*`; `−∇²φ = −s ∇·û`;
-//! `u = û − ∇φ/s`; `p = p* + φ − χν ∇·û`; penalties. All first-order operators are weak forms with boundary
-//! data. The penalties are those on divergence and normal jumps.
+//! **[Dual splitting](dual)**: `w̃ = (R + F)/s` with `F = ν∇²uⁿ`; `−∇²π = −s ∇·w̃` with
+//! `∂π/∂n = −θν n·∇×(ω* − ωⁿ)` on walls; `w = w̃ − ∇π/s`; penalties; `(s − ν∇²) u = s w − F + ν∇D` with
+//! `D = ∇·uⁿ`; `p = π − νD`; without walls `F = D = ωⁿ = 0`. **Pressure correction**:
+//! `(s − ν∇²) û = R − ∇p*`; `−∇²φ = −s ∇·û`; `u = û − ∇φ/s`; `p = p* + φ − χν ∇·û`; penalties. All
+//! first-order operators are weak forms with boundary data. The penalties are those on divergence and normal
+//! jumps.
 
+mod dual;
 mod mean;
 mod rate;
 
@@ -82,11 +85,13 @@ struct Work<V> {
     hat: Components<V>,
     star: Components<V>,
     gradient: Components<V>,
+    /// `−ν ∇×∇×uⁿ` of dual splitting.
+    viscous: Components<V>,
     b: Components<V>,
     divergence: V,
     load: V,
     phi: V,
-    /// `−s ∇·û` with boundary data, for the rotational pressure correction.
+    /// `−s ∇·û` or `−∇·uⁿ` with boundary data, for the rotational forms.
     kept: V,
 }
 
@@ -120,6 +125,7 @@ impl<M: Machine> Flow<M> {
             hat: initial.zeros_like()?,
             star: initial.zeros_like()?,
             gradient: initial.zeros_like()?,
+            viscous: initial.zeros_like()?,
             b: initial.zeros_like()?,
             divergence: like.zeros_like()?,
             load: like.zeros_like()?,
@@ -177,7 +183,7 @@ impl<M: Machine> Flow<M> {
         self.stable = None;
         self.phases.add(Phase::Advection, start, self.machine.now());
         match self.law.splitting {
-            Splitting::Dual => self.dual(end, dt, s, &w)?,
+            Splitting::Dual => self.dual((t, end, dt), s, &w)?,
             Splitting::PressureCorrection { rotational } => {
                 self.correction(end, s, &w, rotational)?;
                 self.penalise(dt)?;
@@ -340,38 +346,8 @@ impl<M: Machine> Flow<M> {
         Ok(())
     }
 
-    fn dual(&mut self, end: f64, dt: f64, s: f64, w: &Weights) -> Result<(), SystemError> {
-        let start = self.machine.now();
-        let low = self.steps.weights_of_order(dt, 2);
-        self.extrapolate(&low.beta);
-        self.boundaries.update(&self.machine, end, &self.work.star)?;
-        self.load_of_divergence(end, s)?;
-        self.boundaries.add_to_pressure(&mut self.work.load, s, Some(&self.work.star));
-        self.extrapolate_pressure(&low.beta);
-        self.solve_next_pressure(s)?;
-        self.gradient(end)?;
-        self.work.b.fill(0.0);
-        let open = self.boundaries.add_pressure(&mut self.work.b);
-        self.complete_gradient(open);
-        self.work.hat.axpby(1.0 / s, &self.work.gradient, 1.0);
-        self.phases.add(Phase::Pressure, start, self.machine.now());
-
-        self.penalise(dt)?;
-
-        let start = self.machine.now();
-        self.load_of_velocity(s);
-        self.boundaries.add_to_velocity(&mut self.work.b);
-        if w.beta != low.beta {
-            self.extrapolate(&w.beta);
-        }
-        self.solve_velocity(s)?;
-        self.phases.add(Phase::Velocity, start, self.machine.now());
-        Ok(())
-    }
-
     /// Applies the penalties to the velocity after its projection: with dual splitting, which continues by
-    /// the viscous step, that in `work.hat`. After the viscous step they would act on the divergence near
-    /// walls that this step leaves, as a force that is largest at corners.
+    /// the viscous step, that in `work.hat`.
     fn penalise(&mut self, dt: f64) -> Result<(), SystemError> {
         let Some(penalty) = &mut self.penalty else { return Ok(()) };
         let start = self.machine.now();
@@ -444,7 +420,7 @@ impl<M: Machine> Flow<M> {
         self.extrapolate(&[1.0, 0.0, 0.0]);
         self.load_of_divergence(t, 1.0)?;
         self.boundaries.update_rates(&self.machine, t, &self.work.star)?;
-        self.boundaries.add_to_pressure(&mut self.work.load, 1.0, Some(&self.work.star));
+        self.boundaries.add_to_pressure(&mut self.work.load, 1.0, &self.work.star);
         self.boundaries.update(&self.machine, t, &self.work.star)?;
         self.work.phi.fill(0.0);
         self.solve_pressure(1.0)?;
@@ -582,7 +558,7 @@ impl<M: Machine> Flow<M> {
         let dim = self.work.hat.0.len();
         let len = self.work.load.len();
         let guesses = if self.guesses.is_some() { Projection::<M::V>::vectors(FORMER) } else { 0 };
-        8 * len * (self.u.len() * (2 * dim + 1) + 4 * dim + 3 + 4 * dim + 4 + guesses)
+        8 * len * (self.u.len() * (2 * dim + 1) + 5 * dim + 3 + 4 * dim + 4 + guesses)
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) struct VelocitySolver<M: Machine> {
     masses: Vec<f64>,
     /// The largest ratio of both.
     ratio: f64,
+    /// `(p + 1)²`.
+    scale: f64,
     inverse: Option<(i32, Components<M::V>)>,
     work: RefCell<M::V>,
     pcg: Pcg<Components<M::V>>,
@@ -56,10 +58,32 @@ impl<M: Machine> VelocitySolver<M> {
             diagonals,
             masses,
             ratio,
+            scale: ((machine.elliptics().nodes.order() + 1) as f64).powi(2),
             inverse: None,
             work: RefCell::new(like.0[0].zeros_like()?),
             pcg: Pcg::new(like)?,
         })
+    }
+
+    /// The weight of viscosity in a step with the leading coefficient `s`: `λ = ν κ/(s (p + 1)²)` with the
+    /// largest ratio κ of the diagonals of A and M, one to two times `ν Δt (p + 1)²/h²`.
+    pub(super) fn stiffness(&self, s: f64) -> f64 {
+        self.viscosity * self.ratio / (s * self.scale)
+    }
+
+    /// `b ← b − ν A u`.
+    pub(super) fn subtract_viscous(&self, u: &Components<M::V>, b: &mut Components<M::V>) {
+        let mut work = self.work.borrow_mut();
+        if let Some(slip) = &self.slip {
+            slip.evaluate(&u.0);
+        }
+        for (d, ((a, u), b)) in self.operators.iter().zip(&u.0).zip(&mut b.0).enumerate() {
+            a.apply(u, &mut work);
+            if let Some(slip) = &self.slip {
+                slip.add(d, &mut work);
+            }
+            b.axpby(-self.viscosity, &work, 1.0);
+        }
     }
 
     /// Solves from the guess in `x`.

@@ -7,11 +7,13 @@ use dgsuite_timeint::Scheme;
 /// How velocity and pressure are decoupled in a step of size Δt of a backward difference formula.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Splitting {
-    /// Explicit convection, a Poisson problem for the pressure, projection, then an implicit viscous step.
+    /// Explicit convection, a Poisson problem for the pressure, projection, then an implicit viscous step. At
+    /// walls the pressure balances the viscous term of the last step and its extrapolated change.
     ///
     /// # Source
-    /// Karniadakis, Israeli, Orszag, J. Comput. Phys. 97 (1991) 414–443, with the weak forms and boundary
-    /// data of Fehn, Wall, Kronbichler, J. Comput. Phys. 351 (2017) 392–421.
+    /// Karniadakis, Israeli, Orszag, J. Comput. Phys. 97 (1991) 414–443, and Guermond, Shen, SIAM J. Numer.
+    /// Anal. 41 (2003) 112–134, with the weak forms and boundary data of Fehn, Wall, Kronbichler, J. Comput.
+    /// Phys. 351 (2017) 392–421.
     #[default]
     Dual,
     /// An implicit viscous step with the old pressure, then a Poisson problem for the pressure's increment.
