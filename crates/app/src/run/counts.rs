@@ -94,7 +94,7 @@ impl Counts {
             dt_max: both(self.dt_max, tally.dt_max, f64::max),
             rejected: self.rejected + tally.rejected,
             retries: self.retries + tally.retries,
-            solves: solves.map(|own| before.map_or_else(Solves::default, Clone::clone).and(own.into())),
+            solves: solves.map(|own| before.map_or_else(Solves::default, Clone::clone).and(&own.into())),
         }
     }
 
@@ -106,7 +106,7 @@ impl Counts {
 }
 
 impl Solves {
-    fn and(self, own: Self) -> Self {
+    fn and(&self, own: &Self) -> Self {
         let sum =
             |a: Iterations, b: Iterations| Iterations { total: a.total + b.total, most: a.most.max(b.most) };
         // The number of components is that of the model.
