@@ -257,7 +257,9 @@ mod tests {
         };
         let mut first = new();
         assert_eq!(first.progress(), None);
-        (0..9).for_each(|n| drop(first.observe(n, &residual(n))));
+        for n in 0..9 {
+            first.observe(n, &residual(n));
+        }
         let progress = first.progress().unwrap();
         assert_eq!(end(new().resume(progress), 9), end(new(), 0));
         // Without it the second part has a lower reference, and needs more steps.
