@@ -310,6 +310,16 @@ pub fn line(needed: f64) -> String {
     format!("about {}{there}", bytes(needed as usize))
 }
 
+/// Bytes that a context with its compiled kernels and pools takes on a device, as measured on an H200: 413 to 534
+/// MiB beside the data of explicit steps, 770 MiB beside those of incompressible flow.
+const CONTEXT: f64 = 480.0 * 1024.0 * 1024.0;
+
+/// The end of the plan's line on a device with such data of the solver.
+#[must_use]
+pub fn on_device(data: usize) -> String {
+    format!("; on the device about {}", bytes((data as f64 + CONTEXT) as usize))
+}
+
 /// Returns the largest memory that this process has had so far, in bytes. Only Linux reports it.
 pub fn peak() -> Option<f64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;

@@ -131,7 +131,8 @@ pub fn plan(plan: &Plan, description: &Description, steps: FirstSteps) -> String
         line("", group.to_string());
     }
     line("unknowns", format!("{} ({})", grouped(description.dofs), bytes(description.bytes)));
-    line("memory", memory::line(plan.outline.memory));
+    let on_device = (!description.device_name.is_empty()).then(|| memory::on_device(description.bytes));
+    line("memory", memory::line(plan.outline.memory) + &on_device.unwrap_or_default());
     let names: Vec<String> =
         plan.setup.boundaries.iter().map(|(name, kind)| format!("{name}: {}", kind.name())).collect();
     if !names.is_empty() {
