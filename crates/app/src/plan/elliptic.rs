@@ -309,11 +309,13 @@ pub fn named_fields(
 }
 
 /// Paths in the summary of every run.
-const ALWAYS: [&str; 27] = [
+const ALWAYS: [&str; 29] = [
     "mesh.faces",
     "mesh.order",
     "space.order",
     "space.dofs",
+    "memory.expected",
+    "memory.peak",
     "timing.setup_s",
     "timing.run_s",
     "timing.output_s",

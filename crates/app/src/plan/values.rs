@@ -10,7 +10,7 @@ use crate::post::forces::Coefficients;
 use crate::systems::hyperbolic::Law;
 
 /// Paths in the summary of every run.
-const ALWAYS: [&str; 20] = [
+const ALWAYS: [&str; 22] = [
     "ranks",
     "threads",
     "mesh.faces",
@@ -31,6 +31,8 @@ const ALWAYS: [&str; 20] = [
     "timing.output_s",
     "timing.rhs_evaluations",
     "timing.gdofs_per_s",
+    "memory.expected",
+    "memory.peak",
 ];
 
 /// Paths in the summary of incompressible flow.
