@@ -225,7 +225,7 @@ fn too_few_iterations_end_with_the_history_and_a_hint() {
     let case = with("tolerance: 1e-13", "tolerance: 1e-13, preconditioner: jacobi, max_iterations: 3");
     let outcome = case.dgsuite(&["run", "case.yaml"]);
     assert_eq!(outcome.code, 1, "{}", outcome.stderr);
-    for part in ["no convergence in 3 iterations", "hint: `solver.preconditioner: pmg-amg`"] {
+    for part in ["no convergence in 3 iterations", "hint: multigrid (`solver.preconditioner: pmg-amg`"] {
         assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
     }
     assert_eq!(case.table("out/case/monitors/residual.csv").len(), 4);
