@@ -349,7 +349,9 @@ fn a_steady_run_stops_at_its_tolerance_or_says_that_it_did_not() {
     let steps = number(&summary, "/time/steps");
     let summary = case.run(&["--restart", "latest"]);
     assert_eq!(number(&summary, "/time/steps"), steps);
-    assert_eq!(number(&summary, "/steady/residual"), 0.0);
+    // It is relative to the largest one of the whole run.
+    let left = number(&summary, "/steady/residual");
+    assert!(left > 0.0 && left < 1e-11, "{left:e}");
 }
 
 /// A bump crosses the box in more steps than the default patience, and its rate of change keeps the same

@@ -512,7 +512,11 @@ impl Problem {
                 });
                 let name = || found.split('.').nth(1).unwrap_or("NAME");
                 // Values of the summary have several parts.
+                let of_means = [".strouhal", ".mean.", ".amplitude."].iter().any(|part| found.contains(part));
                 match monitored.filter(|_| found.contains('.')) {
+                    None if found.starts_with("forces.") && of_means => Some(
+                        "means, amplitudes and frequencies need `from: TIME` in the monitor `forces`".into(),
+                    ),
                     Some("forces") => Some(format!(
                         "it is recorded by a monitor: `- forces: {{ boundary: {}, every_steps: 10 }}`",
                         name()
