@@ -35,7 +35,7 @@ use std::sync::atomic::AtomicBool;
 
 use dgsuite_basis::{Correction, NodeSet, Representation};
 use dgsuite_gpu::comm::{Alone, Communicator};
-use dgsuite_mesh::{Mesh, MeshError, SetSize};
+use dgsuite_mesh::{MeshError, SetSize};
 use dgsuite_ops::{OpsError, agree};
 use dgsuite_physics::{Euler, Exact, NavierStokes};
 
@@ -255,7 +255,7 @@ impl Plan {
             periods: mesh::periods(mesh.seen()),
         };
         let split = mesh::splits_faces(&pipeline.mesh);
-        let initial = initial(initial_spec, &states, mesh.seen());
+        let initial = states.initial(initial_spec, mesh.seen());
         // That of a checkpoint is read later.
         let start = initial.as_ref().ok().filter(|_| !matches!(pipeline.initial, InitialSpec::Restart(_)));
         let specs = &pipeline.boundaries;
@@ -289,13 +289,7 @@ impl Plan {
         begin(&pipeline.output, (&mut fields, surfaces.as_mut(), averages.as_mut()), &mut reader)?;
         let conditions = reader.finish();
         warnings.extend(odd);
-        if !mesh.is_part() {
-            warnings.extend(boundaries::straight::check(
-                &pipeline.boundaries,
-                mesh.seen(),
-                pipeline.space.order,
-            ));
-        }
+        warnings.extend(boundaries::straight::check(&pipeline.boundaries, &mesh, pipeline.space.order));
         let first = pipeline.boundaries.first().map_or(&pipeline.place, |spec| &spec.name.place);
         let exact = exact(&monitors, initial_spec, &initial);
         let mesh_digest = mesh.digest();
@@ -304,12 +298,7 @@ impl Plan {
         let former = restart::former(restart.as_ref(), &directory, choices)?;
         let start = restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
         let time = time_plan(&pipeline, start)?;
-        let forces = monitors.iter().any(|monitor| matches!(monitor.kind, MonitorJob::Forces(_)));
-        if time.steady.is_some_and(|steady| steady.forces.is_some()) && !forces {
-            let (key, expected) = ("monitors", "a monitor `forces: { boundary: NAME, every_steps: 10 }`");
-            let problem = Problem::MissingKey { key: key.to_owned(), expected: expected.to_owned() };
-            return Err(InputError::at(&pipeline.time.place, problem));
-        }
+        time::forces_are_recorded(&pipeline, &time, &monitors)?;
         if !mesh.is_part() {
             boundaries::balance::check(&law, &boundaries, mesh.seen(), first, (start, time.end))?;
         }
@@ -347,6 +336,7 @@ impl Plan {
             order: setup.order,
             device: setup.device,
             device_note,
+            available: memory::available(),
             memory: Load::of_flow(&pipeline).needed(&memory::in_sets(&setup.mesh.set_sizes())) / parts as f64,
             warnings,
             directory,
@@ -382,14 +372,6 @@ impl Plan {
         plan.times_are_possible(start, &document.root)?;
         Ok(plan)
     }
-}
-
-/// Returns the state at the start.
-fn initial(spec: Option<&StateSpec>, states: &States<'_>, mesh: &Mesh) -> Result<Arc<dyn Exact>, InputError> {
-    let Some(spec) = spec else { return states.rest() };
-    let state = states.resolve(spec)?;
-    states.admissible(state.as_ref(), spec, 0.0, &mesh.points)?;
-    Ok(state)
 }
 
 /// Returns the values that checks may name, and the checks of the run.

@@ -6,6 +6,7 @@ pub mod forces;
 pub mod history;
 pub mod line;
 pub mod points;
+pub mod settled;
 pub mod slow_outflow;
 pub mod spectrum;
 pub mod wall;

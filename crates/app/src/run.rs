@@ -24,7 +24,6 @@ mod projection;
 pub mod sampling;
 pub mod schedule;
 pub mod sections;
-pub mod settled;
 pub mod shared;
 pub mod stored;
 pub mod summary;

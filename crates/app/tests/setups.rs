@@ -1,8 +1,8 @@
 //! Mistaken and doubtful set-ups, with what `check` says about each: a page to be read by people.
 //!
-//! The files in `data/setups` were written by people who know other codes and had read the README only. `good-*`
-//! are the files from which the others were made; most others have one mistake, in the line that their name
-//! tells. `DGSUITE_UPDATE_SNAPSHOTS=1` writes the page anew.
+//! The files in `data/setups` were written by people who know other codes and had read the README only.
+//! `good-*` are the files from which the others were made; most others have one mistake, in the line that
+//! their name tells. `DGSUITE_UPDATE_SNAPSHOTS=1` writes the page anew.
 
 #![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
@@ -12,7 +12,7 @@ mod support;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use support::Case;
+use support::{Case, WAVE};
 
 /// What a user reads: of a plan the warnings alone.
 fn answer(case: &Case, name: &str) -> String {
@@ -62,4 +62,46 @@ fn each_set_up_has_its_answer() {
     // Set-ups that are right, and those whose mistake is only doubtful.
     let fit = page.matches("exit code 0").count();
     assert!(fit < names.len() / 3, "{fit} of {} are fit to run", names.len());
+}
+
+/// A file for the user's own mesh has its boundaries by name, with conditions guessed from their names, and
+/// is fit to run for every model.
+#[test]
+fn pipelines_for_a_mesh_have_its_boundaries() {
+    let case = Case::new(WAVE);
+    let ring = ["mesh", "generate", "annulus", "shape=tri", "cells=[3, 16]", "inner=0.5", "outer=4"];
+    let made = case.dgsuite(&[&ring[..], &["--text", "--msh", "2.2", "-o", "ring.msh"]].concat());
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let text = std::fs::read_to_string(case.path("ring.msh")).unwrap();
+    let text = text.replace("\"inner\"", "\"Airfoil: upper\"").replace("\"outer\"", "\"far\"");
+    std::fs::write(case.path("foil.msh"), text).unwrap();
+    for model in ["euler", "shock", "navier-stokes", "incompressible", "poisson"] {
+        let file = format!("{model}-foil.yaml");
+        let made = case.dgsuite(&["init", model, "--mesh", "foil.msh", "-o", &file]);
+        assert!(made.code == 0 && made.stdout.contains("look at the conditions"), "{model}: {}", made.stderr);
+        let text = std::fs::read_to_string(case.path(&file)).unwrap();
+        assert!(text.contains("  \"Airfoil: upper\": {") && text.contains("  far: {"), "{text}");
+        let checked = case.dgsuite(&["check", &file]);
+        assert!(checked.code == 0, "{model}: {}{text}", checked.stderr);
+        assert!(!checked.stdout.contains("warning"), "{model}: {}", checked.stdout);
+    }
+    let text = std::fs::read_to_string(case.path("navier-stokes-foil.yaml")).unwrap();
+    assert!(text.contains("type: no-slip-wall") && text.contains("type: far-field"), "{text}");
+    let refused = case.dgsuite(&["run", "foil.msh"]);
+    assert!(
+        refused.code == 2 && refused.stderr.contains("is a mesh, not a pipeline file"),
+        "{}",
+        refused.stderr
+    );
+    assert!(refused.stderr.contains("dgsuite init MODEL --mesh FILE"), "{}", refused.stderr);
+}
+
+/// Threads by an option, as by the key.
+#[test]
+fn threads_can_be_given_on_the_command_line() {
+    let case = Case::new(WAVE);
+    let checked = case.dgsuite(&["check", "case.yaml", "--threads", "1", "--device", "cpu"]);
+    assert!(checked.stdout.contains("cpu, 1 thread"), "{}{}", checked.stdout, checked.stderr);
+    let refused = case.dgsuite(&["check", "case.yaml", "--threads", "many"]);
+    assert!(refused.code == 2 && refused.stderr.contains("command line:1:11"), "{}", refused.stderr);
 }

@@ -112,8 +112,8 @@ output: { fields: none }
 monitors: [ { forces: { boundary: ymin, every_steps: 5 } } ]
 ";
 
-/// The residual was relative to the largest one since the restart, so that a run that was nearly steady had to
-/// fall by the whole tolerance once more.
+/// The residual was relative to the largest one since the restart, so that a run that was nearly steady had
+/// to fall by the whole tolerance once more.
 #[test]
 fn a_steady_run_in_two_parts_ends_where_one_ends() {
     let whole = number(&Case::new(PLATE).run(&[]), "/time/steps");

@@ -73,8 +73,8 @@ const PLANE: f64 = 0.02;
 const ROUND: (f64, usize) = (0.25, 4);
 
 impl Mesh {
-    /// Returns the boundaries of a mesh of straight elements whose faces meet at many small angles, as chords of
-    /// a round body do, with the median of these angles in radians.
+    /// Returns the boundaries of a mesh of straight elements whose faces meet at many small angles, as chords
+    /// of a round body do, with the median of these angles in radians.
     #[must_use]
     pub fn polygons(&self) -> Vec<(u32, f64)> {
         if self.max_order() > 1 {

@@ -48,7 +48,8 @@ pub(super) fn listen(choices: &Choices) -> io::Result<()> {
         register_conditional_shutdown(signal, 128 + signal, Arc::clone(&choices.preparing))?;
         register(signal, Arc::clone(&choices.stop))?;
     }
-    // A file beyond the limit of the shell is an error of the writer, with its name, not the end of the program.
+    // A file beyond the limit of the shell is an error of the writer, with its name, not the end of the
+    // program.
     #[cfg(target_os = "linux")]
     register(FILE_SIZE, Arc::new(AtomicBool::new(false)))?;
     Ok(())

@@ -151,6 +151,7 @@ impl EllipticPlan {
             order: setup.order,
             device,
             device_note,
+            available: memory::available(),
             memory: load.needed(&memory::in_sets(&setup.mesh.set_sizes())),
             warnings,
             directory,

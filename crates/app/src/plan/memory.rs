@@ -27,8 +27,8 @@ const SIDE: f64 = 120.0;
 /// measured.
 const TRACES: f64 = 1.7;
 
-/// Numbers that viscous terms store for each derivative of an unknown at a point of a volume, as measured: most
-/// are computed where they are used.
+/// Numbers that viscous terms store for each derivative of an unknown at a point of a volume, as measured:
+/// most are computed where they are used.
 const DERIVATIVES: [f64; 2] = [0.2, 0.8];
 
 /// Times that a point of the fields of a result is in memory while it is written: sampled, in blocks of its
@@ -46,8 +46,8 @@ const MAX_GEOMETRY: usize = 20;
 enum Family {
     /// Explicit steps; with derivatives of the unknowns for viscous terms.
     Explicit { viscous: bool },
-    /// Incompressible flow: past velocities, convective terms and pressures, operators of both, and the levels of
-    /// the pressure's multigrid.
+    /// Incompressible flow: past velocities, convective terms and pressures, operators of both, and the
+    /// levels of the pressure's multigrid.
     Incompressible,
     /// An operator with its multigrid.
     Elliptic,
@@ -303,23 +303,6 @@ pub(super) fn in_sets(sets: &[SetSize]) -> Vec<(Shape, f64)> {
     sets.iter().map(|set| (set.shape, set.elements as f64)).collect()
 }
 
-/// The plan's line: what a run needs, and what there is.
-#[must_use]
-pub fn line(needed: f64) -> String {
-    let there = available().map_or_else(String::new, |there| format!(" of {}", bytes(there as usize)));
-    format!("about {}{there}", bytes(needed as usize))
-}
-
-/// Bytes that a context with its compiled kernels and pools takes on a device, as measured on an H200: 413 to 534
-/// MiB beside the data of explicit steps, 770 MiB beside those of incompressible flow.
-const CONTEXT: f64 = 480.0 * 1024.0 * 1024.0;
-
-/// The end of the plan's line on a device with such data of the solver.
-#[must_use]
-pub fn on_device(data: usize) -> String {
-    format!("; on the device about {}", bytes((data as f64 + CONTEXT) as usize))
-}
-
 /// Returns the largest memory that this process has had so far, in bytes. Only Linux reports it.
 pub fn peak() -> Option<f64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
@@ -380,8 +363,8 @@ mod tests {
         }
     }
 
-    /// The largest resident sets of runs of two steps without results in generated periodic boxes, in bytes an
-    /// element, without the 19 MiB of the smallest run; of Poisson's equation with a boundary.
+    /// The largest resident sets of runs of two steps without results in generated periodic boxes, in bytes
+    /// an element, without the 19 MiB of the smallest run; of Poisson's equation with a boundary.
     #[test]
     fn estimates_are_near_what_was_measured() {
         let gas: fn(usize) -> usize = |dim| dim + 2;

@@ -33,6 +33,8 @@ pub struct Outline {
     pub device_note: Option<String>,
     /// The bytes that the run is expected to need on this machine.
     pub memory: f64,
+    /// The memory that this process may use, if it is known.
+    pub available: Option<f64>,
     /// Settings that are allowed but probably not intended.
     pub warnings: Vec<String>,
     /// The directory of the results.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use dgsuite_mesh::Mesh;
 use dgsuite_physics::exact::{Context, ExactError, by_name};
 use dgsuite_physics::formula::Formula;
 use dgsuite_physics::trace::StateRecording;
@@ -30,6 +31,17 @@ pub struct States<'a> {
 }
 
 impl States<'_> {
+    /// Returns the state at the start.
+    ///
+    /// # Errors
+    /// Formulas that do not parse, a state that is none of a gas.
+    pub fn initial(&self, spec: Option<&StateSpec>, mesh: &Mesh) -> Result<Arc<dyn Exact>, InputError> {
+        let Some(spec) = spec else { return self.rest() };
+        let state = self.resolve(spec)?;
+        self.admissible(state.as_ref(), spec, 0.0, &mesh.points)?;
+        Ok(state)
+    }
+
     /// Returns the function for a state.
     ///
     /// # Errors

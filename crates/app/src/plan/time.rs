@@ -2,6 +2,7 @@
 
 use dgsuite_timeint::StepSize;
 
+use super::monitors::{MonitorJob, MonitorPlan};
 use crate::pipeline::Pipeline;
 use crate::pipeline::physics::Model;
 use crate::pipeline::problem::{InputError, Problem};
@@ -34,6 +35,21 @@ pub struct TimePlan {
 pub(super) fn step_measure(pipeline: &Pipeline) -> StepMeasure {
     let bound = pipeline.incompressible.as_ref().and_then(|law| law.subcycles?.bound(pipeline.space.order));
     bound.map_or(pipeline.time.step.measure(), |(measure, _)| measure)
+}
+
+/// Rejects a run that ends by its forces where no monitor records them.
+pub(super) fn forces_are_recorded(
+    pipeline: &Pipeline,
+    time: &TimePlan,
+    monitors: &[MonitorPlan],
+) -> Result<(), InputError> {
+    let forces = monitors.iter().any(|monitor| matches!(monitor.kind, MonitorJob::Forces(_)));
+    if forces || time.steady.is_none_or(|steady| steady.forces.is_none()) {
+        return Ok(());
+    }
+    let (key, expected) = ("monitors", "a monitor `forces: { boundary: NAME, every_steps: 10 }`");
+    let problem = Problem::MissingKey { key: key.to_owned(), expected: expected.to_owned() };
+    Err(InputError::at(&pipeline.time.place, problem))
 }
 
 /// Makes the plan of a run that starts at time `start`.

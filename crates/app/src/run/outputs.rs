@@ -15,7 +15,6 @@ use super::not_finite::NotFinite;
 use super::pieces::Pieces;
 use super::schedule::{self, Schedule};
 use super::sections;
-use super::settled::Settled;
 use super::shared;
 use super::surfaces;
 use super::triggers::{self, Triggers};
@@ -24,6 +23,7 @@ use crate::directory::{CHECKPOINTS, Directory, Former};
 use crate::plan::fields::OutputField;
 use crate::plan::monitors::{MonitorJob, MonitorPlan};
 use crate::plan::{Plan, SurfacesPlan};
+use crate::post::settled::Settled;
 use crate::systems::ROOT;
 use crate::systems::hyperbolic::Hyperbolic;
 use crate::writer::background::BackgroundSeries;
@@ -161,7 +161,11 @@ impl<'a> Outputs<'a> {
             control: None,
             shrink: 1.0,
             steady: None,
-            settled: plan.time.steady.and_then(|steady| steady.forces).map(Settled::new),
+            settled: plan
+                .time
+                .steady
+                .and_then(|steady| steady.forces)
+                .map(|forces| Settled::new(forces.tolerance, forces.rows)),
             tally: Tally::default(),
             before: Counts::continued(saved.and_then(|saved| saved.section(counts::SECTION)), now.step),
             averages,

@@ -45,8 +45,8 @@ pub fn of_steady(progress: &Progress) -> Section<'static> {
     Section::optional(STEADY, 1).numbers(numbers.collect::<Vec<f64>>())
 }
 
-/// The inverse of [`of_steady`] for so many `variables`; `None` if there is no such section or its numbers are
-/// impossible.
+/// The inverse of [`of_steady`] for so many `variables`; `None` if there is no such section or its numbers
+/// are impossible.
 pub fn steady(saved: &Checkpoint, variables: usize) -> Option<Progress> {
     let [best, since, reference @ ..] = saved.section(STEADY)?.values() else { return None };
     let sound = reference.len() == variables

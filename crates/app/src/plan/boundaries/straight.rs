@@ -1,22 +1,22 @@
 //! Walls of round bodies in meshes of straight elements.
 
-use dgsuite_mesh::Mesh;
-
 use crate::pipeline::state::{BoundarySpec, Condition};
+use crate::systems::RankMesh;
 
 /// The order from which on straight faces bound the accuracy.
 const HIGH: usize = 2;
 
-/// Warns about walls whose straight faces meet at many small angles: the flow sees corners, and its error falls
-/// no faster than with second order.
+/// Warns about walls whose straight faces meet at many small angles: the flow sees corners, and its error
+/// falls no faster than with second order.
 ///
 /// # Source
-/// Bassi and Rebay (1997), section 5: with straight faces the flow around a cylinder separates in every mesh and
-/// order.
-pub(crate) fn check(specs: &[BoundarySpec], mesh: &Mesh, order: usize) -> Vec<String> {
-    if order < HIGH {
+/// Bassi and Rebay (1997), section 5: with straight faces the flow around a cylinder separates in every mesh
+/// and order.
+pub(crate) fn check(specs: &[BoundarySpec], on_rank: &RankMesh, order: usize) -> Vec<String> {
+    if order < HIGH || on_rank.is_part() {
         return Vec::new();
     }
+    let mesh = on_rank.seen();
     let warning = |(boundary, angle): (u32, f64)| {
         let name = &mesh.boundaries.get(boundary as usize)?.name;
         let spec = specs.iter().find(|spec| spec.name.value == *name)?;

@@ -32,7 +32,7 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
     line("space", format!("sipdg, order {}, {} times the usual penalty", setup.order, setup.penalty));
     let dofs = grouped(described.dofs);
     line("unknowns", format!("{dofs} ({} for the operator)", bytes(described.operator_bytes)));
-    line("memory", crate::plan::memory::line(plan.outline.memory));
+    line("memory", crate::plan::print::memory(&plan.outline, None));
     let conditions: Vec<String> =
         setup.boundaries.iter().map(|c| format!("{}: {}", c.name, c.kind_name())).collect();
     if !conditions.is_empty() {

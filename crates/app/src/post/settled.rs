@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::pipeline::time::SettledSpec;
-
 /// The last coefficients of drag and lift of each monitor `forces`.
 #[derive(Clone, Debug)]
 pub struct Settled {
-    spec: SettledSpec,
+    tolerance: f64,
+    length: usize,
     rows: BTreeMap<usize, VecDeque<[f64; 2]>>,
 }
 
 impl Settled {
-    /// No rows yet.
-    pub fn new(spec: SettledSpec) -> Self {
-        Self { spec, rows: BTreeMap::new() }
+    /// No rows yet; `length` of them count.
+    #[must_use]
+    pub fn new(tolerance: f64, length: usize) -> Self {
+        Self { tolerance, length, rows: BTreeMap::new() }
     }
 
     /// Takes a row of the monitor of this number: step, time, drag, lift and others.
@@ -22,13 +22,14 @@ impl Settled {
         let &[drag, lift, ..] = values else { return };
         let rows = self.rows.entry(monitor).or_default();
         rows.push_back([drag, lift]);
-        if rows.len() > self.spec.rows {
+        if rows.len() > self.length {
             rows.pop_front();
         }
     }
 
     /// Returns whether, over the last rows of all of the `monitors`, drag and lift stay within the tolerance
     /// times the larger of their sizes.
+    #[must_use]
     pub fn holds(&self, monitors: usize) -> bool {
         let steady = |rows: &VecDeque<[f64; 2]>| {
             let range = |k: usize| {
@@ -40,8 +41,8 @@ impl Settled {
             let size = ranges.iter().flatten().fold(0.0, |size: f64, x| size.max(x.abs()));
             let finite = rows.iter().flatten().all(|x| x.is_finite());
             finite
-                && rows.len() == self.spec.rows
-                && ranges.iter().all(|[low, high]| high - low <= self.spec.tolerance * size)
+                && rows.len() == self.length
+                && ranges.iter().all(|[low, high]| high - low <= self.tolerance * size)
         };
         monitors > 0 && self.rows.len() == monitors && self.rows.values().all(steady)
     }
@@ -53,7 +54,7 @@ mod tests {
 
     #[test]
     fn forces_have_settled_once_all_stay_within_the_tolerance() {
-        let mut settled = Settled::new(SettledSpec { tolerance: 1e-2, rows: 3 });
+        let mut settled = Settled::new(1e-2, 3);
         let decay = |n: i32| 1.0 + 0.5_f64.powi(n);
         let first = (0..20).find(|&n| {
             settled.note(4, &[decay(n), 1e-9]);
