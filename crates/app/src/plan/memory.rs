@@ -345,21 +345,18 @@ mod tests {
     use crate::pipeline::source::Source;
 
     fn load(order: usize, unknowns: fn(usize) -> usize, family: Family) -> Load {
-        let results = (0, 0, 0);
-        let (written, averaged, saved) = results;
-        let total = false;
         Load {
             order,
-            total,
+            total: false,
             unknowns,
             vectors: 3,
             number: 8,
             geometry: 1,
             family,
             host: true,
-            written,
-            averaged,
-            saved,
+            written: 0,
+            averaged: 0,
+            saved: 0,
         }
     }
 

@@ -82,12 +82,6 @@ pub fn open<'a>(plan: &'a Plan, directory: &Directory, now: TimePoint) -> Result
         .collect()
 }
 
-/// Whether there is no step from which rates and forces follow: at the start, and where the past of a
-/// checkpoint does not fit. The rates are infinite there.
-fn without_past(solver: &Hyperbolic, rates: &[f64]) -> bool {
-    solver.solves().is_some() && rates.iter().all(|&rate| rate == f64::INFINITY)
-}
-
 impl Monitor<'_> {
     /// Returns whether a row is due now.
     pub fn due(&mut self, now: TimePoint) -> bool {
@@ -115,7 +109,9 @@ impl Monitor<'_> {
         match self.job {
             MonitorJob::Residual => {
                 let residual = solver.residual()?;
-                if without_past(solver, &residual) {
+                // Rates that follow from past steps are infinite at the start, and where the past of a
+                // checkpoint does not fit.
+                if solver.solves().is_some() && residual.iter().all(|&rate| rate == f64::INFINITY) {
                     return Ok(Vec::new());
                 }
                 for (name, x) in solver.variables().iter().zip(&residual) {
@@ -142,13 +138,12 @@ impl Monitor<'_> {
                 row.extend([norm, jumps]);
             }
             MonitorJob::FlowRate => {
-                // The force is that of the last step.
-                let rates = solver.residual()?;
-                if without_past(solver, &rates) {
+                // No row without a step whose force it could name: at the start, and where the past of a
+                // checkpoint does not fit.
+                let Some(driven) = solver.driven().filter(|driven| driven.after_step) else {
                     return Ok(Vec::new());
-                }
-                let driven = solver.driven();
-                row.extend(driven.map_or([f64::NAN; 2], |driven| [driven.mean, driven.force]));
+                };
+                row.extend([driven.mean, driven.force]);
             }
             MonitorJob::Limited => row.extend(limited::row(solver)),
             MonitorJob::Probe { points, formulas, names, gradients } => {

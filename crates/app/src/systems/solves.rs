@@ -79,8 +79,10 @@ pub struct SolveStatistics {
 pub struct Driven {
     /// The mean over the domain of the velocity along the force.
     pub mean: f64,
-    /// The force per mass of the last step.
+    /// The force per mass of the last step; at the start, that with which the first one begins.
     pub force: f64,
+    /// Whether there is a last step.
+    pub after_step: bool,
 }
 
 /// The past states with which a multistep scheme continues.

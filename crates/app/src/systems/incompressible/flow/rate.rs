@@ -62,7 +62,8 @@ impl<V: Vector<Scalar = f64>> Rate<V> {
 impl<M: Machine> Flow<M> {
     /// The mean velocity and the force of the last step, if the flow rate is prescribed.
     pub(in crate::systems::incompressible) fn driven(&self) -> Option<Driven> {
-        self.rate.as_ref().map(|rate| Driven { mean: rate.mean(&self.u[0]), force: rate.force })
+        let after_step = !self.steps.sizes().is_empty();
+        self.rate.as_ref().map(|rate| Driven { mean: rate.mean(&self.u[0]), force: rate.force, after_step })
     }
 
     /// Sets the force with which the next step begins.
