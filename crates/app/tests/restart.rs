@@ -660,7 +660,7 @@ fn short_runs_sample_each_step_by_default_and_long_ones_the_same_steps_after_a_r
         FORCED.replace("every_steps: 1, ", "").replace("time: { end: 1 }", "time: { dt: 0.004, steps: 250 }");
     let case = Case::new(&plain);
     let outcome = case.dgsuite(&["run", "case.yaml", "--set", "time.steps=100"]);
-    assert!(outcome.stderr.contains("means of samples every step at first"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("sampled every step at first"), "{}", outcome.stderr);
     let resolved = fs::read_to_string(case.path("out/case/pipeline.yaml")).unwrap();
     assert!(resolved.contains("every_steps: auto"), "{resolved}");
     // Each of 100 steps: the last sample is that of the last step.
