@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const CRATES: [&str; 8] = ["physics", "basis", "gpu", "mesh", "timeint", "amg", "ops", "app"];
+const CRATES: [&str; 10] =
+    ["physics", "basis", "gpu", "mesh", "timeint", "amg", "ops", "solve", "output", "app"];
 const PAGE: &str = "docs/src/dev/code-map.md";
 const START: &str = "# Code map
 

@@ -12,8 +12,10 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate (by folder) with the crates below it that it may use.
-const FLOOR_PLAN: [(&str, &[&str]); 8] = [
-    ("app", &["amg", "basis", "gpu", "mesh", "ops", "physics", "timeint"]),
+const FLOOR_PLAN: [(&str, &[&str]); 10] = [
+    ("app", &["amg", "basis", "gpu", "mesh", "ops", "output", "physics", "solve", "timeint"]),
+    ("output", &["basis", "solve", "timeint"]),
+    ("solve", &["amg", "basis", "gpu", "mesh", "ops", "physics", "timeint"]),
     ("ops", &["basis", "gpu", "mesh", "physics"]),
     ("mesh", &["basis"]),
     ("timeint", &["gpu"]),
@@ -300,7 +302,7 @@ fn rooms_used(face: &Path, path_of_face: &str) -> BTreeMap<String, BTreeSet<Stri
 /// The rooms of a face of a crate that use each other in circles, with what they use there.
 fn circles(face: &Path, path_of_face: &str) -> BTreeMap<String, BTreeSet<String>> {
     let mut used = rooms_used(face, path_of_face);
-    assert!(used.values().map(BTreeSet::len).sum::<usize>() > 10, "too few uses were found: {used:?}");
+    assert!(used.values().map(BTreeSet::len).sum::<usize>() >= 7, "too few uses were found: {used:?}");
     loop {
         let open: BTreeSet<String> = used.keys().cloned().collect();
         used.retain(|_, below| {
@@ -324,10 +326,11 @@ fn rooms_do_not_use_each_other_in_circles() {
         ("app/src/pipeline.rs", "crate::pipeline::"),
         ("app/src/plan.rs", "crate::plan::"),
         ("app/src/run.rs", "crate::run::"),
-        ("app/src/systems.rs", "crate::systems::"),
-        ("app/src/systems/elliptic.rs", "crate::systems::elliptic::"),
-        ("app/src/systems/incompressible.rs", "crate::systems::incompressible::"),
-        ("app/src/writer.rs", "crate::writer::"),
+        ("solve/src/lib.rs", "crate::"),
+        ("solve/src/elliptic.rs", "crate::elliptic::"),
+        ("solve/src/incompressible.rs", "crate::incompressible::"),
+        ("output/src/lib.rs", "crate::"),
+        ("output/src/writer.rs", "crate::writer::"),
     ] {
         let circles = circles(&crates.join(face), path);
         assert!(circles.is_empty(), "rooms of {face} use each other in a circle: {circles:?}");
@@ -335,10 +338,10 @@ fn rooms_do_not_use_each_other_in_circles() {
 }
 
 #[test]
-fn no_folder_of_ops_and_app_is_a_heap() {
+fn no_folder_of_a_large_crate_is_a_heap() {
     const MOST: usize = 25;
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
-    let mut open = vec![crates.join("ops/src"), crates.join("app/src")];
+    let mut open = ["ops", "solve", "output", "app"].map(|name| crates.join(name).join("src")).to_vec();
     while let Some(folder) = open.pop() {
         let entries =
             fs::read_dir(&folder).expect("a folder of sources").map(|e| e.expect("an entry").path());

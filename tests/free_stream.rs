@@ -1,10 +1,10 @@
 //! A uniform flow stays uniform over a thousand steps, on curved and mixed meshes.
 
-use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup};
 use dgsuite_mesh::Mesh;
 use dgsuite_mesh::generate::MixedBox;
 use dgsuite_physics::Exact;
 use dgsuite_physics::exact::{Context, Model, by_name};
+use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Setup};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ fn largest_error(dim: usize, collocated: bool) -> f64 {
     let setup =
         Setup { boundaries, ..Setup::new(Arc::new(mesh), Law::Euler { gamma: 1.4, gas_constant: 1.0 }, 2) };
     let setup = if collocated { setup.collocated() } else { setup };
-    let mut solver = Hyperbolic::new(setup, uniform.as_ref(), 0.0).expect("a solver");
+    let mut solver = Flow::new(setup, uniform.as_ref(), 0.0).expect("a solver");
     let dt = 0.1 * solver.stable_dt().expect("a gas");
     for _ in 0..1000 {
         solver.step(dt).expect("a step");

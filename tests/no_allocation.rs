@@ -1,9 +1,9 @@
 //! A time step of the whole solver allocates nothing: all kinds of faces, both schemes, one and two threads.
 
-use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup};
 use dgsuite_mesh::generate::MixedBox;
 use dgsuite_physics::Exact;
 use dgsuite_physics::exact::{Context, Model, by_name};
+use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Setup};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,7 +31,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// A vortex on triangles and quadrilaterals, periodic in y, with far-field boundaries.
-fn solver(collocated: bool, curved: bool, threads: usize) -> Hyperbolic {
+fn solver(collocated: bool, curved: bool, threads: usize) -> Flow {
     let mut mesh =
         MixedBox { dim: 2, min: [-5.0; 3], max: [5.0; 3], cells: [12, 12, 1] }.build().expect("a box");
     mesh.make_periodic("ymin", "ymax").expect("periodic in y");
@@ -52,7 +52,7 @@ fn solver(collocated: bool, curved: bool, threads: usize) -> Hyperbolic {
         ..Setup::new(Arc::new(mesh), Law::Euler { gamma: 1.4, gas_constant: 1.0 }, 3)
     };
     let setup = if collocated { setup.collocated() } else { setup };
-    Hyperbolic::new(setup, state("isentropic-vortex").as_ref(), 0.0).expect("a solver")
+    Flow::new(setup, state("isentropic-vortex").as_ref(), 0.0).expect("a solver")
 }
 
 /// Passing a step to the pool of threads may allocate a new segment of its queue, once for 63 jobs.

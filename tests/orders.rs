@@ -7,13 +7,11 @@
 
 #![expect(clippy::print_stdout, reason = "the table is the result")]
 
-use dgsuite::systems::hyperbolic::{
-    BoundaryKind, Hyperbolic, Law, NodeSet, Parameter, Riemann, Setup, SplitFlux,
-};
 use dgsuite_mesh::generate::{Box as Block, Diagonal, MixedBox};
 use dgsuite_mesh::{Mesh, Shape};
 use dgsuite_physics::Exact;
 use dgsuite_physics::exact::{Context, Model, by_name};
+use dgsuite_solve::flow::{BoundaryKind, Flow, Law, NodeSet, Parameter, Riemann, Setup, SplitFlux};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -118,7 +116,7 @@ fn errors(cells: Cells, space: Space, curved: bool, p: usize, half: f64, n: usiz
         riemann,
         ..Setup::new(Arc::new(mesh), Law::Euler { gamma: 1.4, gas_constant: 1.0 }, p)
     };
-    let mut solver = Hyperbolic::new(space.of(setup), exact.as_ref(), 0.0).expect("a solver");
+    let mut solver = Flow::new(space.of(setup), exact.as_ref(), 0.0).expect("a solver");
     // Small enough that the error in time is negligible.
     let (end, cfl) = if dim == 2 { (1.0, 0.3) } else { (0.1, 0.12) };
     let steps = (end / (cfl * solver.stable_dt().expect("a gas"))).ceil();

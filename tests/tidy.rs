@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const CRATES: [&str; 8] = ["amg", "app", "basis", "gpu", "mesh", "ops", "physics", "timeint"];
+const CRATES: [&str; 10] =
+    ["amg", "app", "basis", "gpu", "mesh", "ops", "output", "physics", "solve", "timeint"];
 /// Crates without `unsafe`. The others need it for SIMD (`gpu`, `ops`), for launches of kernels (`amg`) and
 /// for steps that a device replays (`app`).
 const SAFE_CRATES: [&str; 4] = ["basis", "mesh", "physics", "timeint"];

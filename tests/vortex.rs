@@ -1,9 +1,9 @@
 //! The errors of the isentropic vortex in a periodic box agree with those of an independent code.
 
-use dgsuite::systems::hyperbolic::{Hyperbolic, Law, Setup};
 use dgsuite_mesh::generate::{Box as Square, Diagonal};
 use dgsuite_mesh::{Shape, SpaceFillingCurve};
 use dgsuite_physics::exact::{Context, Model, by_name};
+use dgsuite_solve::flow::{Flow, Law, Setup};
 use std::sync::Arc;
 
 /// Errors of the conserved variables at `t = 10`, and the conservation defects.
@@ -23,7 +23,7 @@ fn run(p: usize, n: usize) -> (Vec<f64>, Vec<f64>) {
     let context = Context { dim: 2, model: Model::Euler { gamma: 1.4 }, period: [10.0, 10.0, 0.0] };
     let vortex = by_name("isentropic-vortex", &Default::default(), &context).expect("a known solution");
     let setup = Setup::new(Arc::new(mesh), Law::Euler { gamma: 1.4, gas_constant: 1.0 }, p);
-    let mut solver = Hyperbolic::new(setup, vortex.as_ref(), 0.0).expect("a solver");
+    let mut solver = Flow::new(setup, vortex.as_ref(), 0.0).expect("a solver");
     let steps = (10.0 / (0.5 * solver.stable_dt().expect("a gas"))).ceil();
     for _ in 0..steps as usize {
         solver.step(10.0 / steps).expect("a step");

@@ -16,10 +16,10 @@ limit_mib=40
 cases=(isentropic-vortex entropy-wave-hex entropy-wave-tet vortex-mixed supersonic-vortex)
 export CARGO_TERM_COLOR=never
 
-# Prints the executable of the test `device` of a package, as cargo reports it.
+# Prints the executable of test $2 of a package, as cargo reports it; run.sh runs the tests named `device`.
 device_test() {
-    cargo test --release --package "$1" --test device --no-run --message-format json |
-        sed -n 's/.*"name":"device".*"executable":"\([^"]*\)".*/\1/p' | tail -1
+    cargo test --release --package "$1" --test "$2" --no-run --message-format json |
+        sed -n 's/.*"name":"'"$2"'".*"executable":"\([^"]*\)".*/\1/p' | tail -1
 }
 
 cargo build --release --package dgsuite --bin dgsuite
@@ -28,9 +28,10 @@ folder=${1:-$target/gpu-bundle}
 rm -rf "$folder"
 mkdir -p "$folder"/{bin,examples/euler,data/meshes}
 cp "$target/release/dgsuite" "$folder/bin/"
-for crate in gpu ops amg; do
-    test=$(device_test "dgsuite-$crate")
-    [[ -x $test ]] || { echo "cargo names no test 'device' of dgsuite-$crate" >&2; exit 1; }
+for pair in gpu:device ops:operators amg:solvers; do
+    crate=${pair%:*}
+    test=$(device_test "dgsuite-$crate" "${pair#*:}")
+    [[ -x $test ]] || { echo "cargo names no test '${pair#*:}' of dgsuite-$crate" >&2; exit 1; }
     cp "$test" "$folder/bin/$crate-device"
 done
 strip "$folder"/bin/*

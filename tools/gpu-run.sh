@@ -68,9 +68,9 @@ rate_of() {
 step devices 30 bin/dgsuite devices
 cat log/devices.txt
 step gpu-tests 60 bin/gpu-device
-step amg-tests 60 bin/amg-device --skip emulated
+step amg-tests 60 bin/amg-device device:: --skip emulated
 # A hundred steps of every shape and scheme take most of the time, because they need many kernels.
-step ops-tests 240 bin/ops-device --skip compile --skip emulated --skip resources
+step ops-tests 240 bin/ops-device device:: --skip compile --skip emulated --skip resources
 
 comparison=
 cases=

@@ -30,9 +30,7 @@ use dgsuite_gpu::comm::{CommError, MPI_ADAPTER};
 use serde_json::{Value, json};
 
 use self::ranks::Team;
-use crate::bench::BenchError;
 use crate::code::{Code, UnknownCode};
-use crate::escape::printable;
 use crate::job::Job;
 use crate::pipeline::keys;
 use crate::pipeline::overrides::Override;
@@ -42,8 +40,10 @@ use crate::plan::Choices;
 use crate::run::log::Log;
 use crate::run::{Report, Status};
 use crate::study::{Study, StudyError};
-use crate::systems::hyperbolic::{DeviceError, KernelChoice};
-use crate::writer::WriterError;
+use dgsuite_output::escape::printable;
+use dgsuite_output::writer::WriterError;
+use dgsuite_solve::bench::BenchError;
+use dgsuite_solve::flow::{DeviceError, KernelChoice};
 
 /// High-order discontinuous Galerkin flow solver: one binary, one pipeline file.
 #[derive(Debug, Parser)]
@@ -287,7 +287,7 @@ fn exit_code_of(error: &anyhow::Error) -> u8 {
         || error.is::<init::InitError>()
         || error.downcast_ref().is_some_and(mesh_output::OutputError::is_input)
         || error.is::<plot::PlotError>()
-        || error.is::<crate::picture::PictureError>()
+        || error.is::<dgsuite_output::picture::PictureError>()
         || error.is::<crate::export::ExportError>()
         || error.is::<crate::report::html::HtmlError>()
         || error.is::<keys::KeysError>()

@@ -9,8 +9,8 @@ mod of_errors;
 
 use std::fmt::{self, Write as _};
 
-use crate::escape::printable;
-use crate::nearest::nearest;
+use dgsuite_output::escape::printable;
+use dgsuite_output::nearest::nearest;
 
 /// Defines the codes with their words and pages.
 macro_rules! codes {

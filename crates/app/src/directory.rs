@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 pub use self::former::{Former, PREVIOUS};
 use crate::pipeline::node::Node;
-use crate::writer::{WriterError, atomic};
+use dgsuite_output::writer::{WriterError, atomic};
 
 /// The directory of the checkpoints among the results.
 pub const CHECKPOINTS: &str = "checkpoints";

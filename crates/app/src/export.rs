@@ -12,16 +12,16 @@ mod slice;
 use std::path::{Path, PathBuf};
 
 pub use self::line::Line;
-use crate::checkpoint;
 use crate::pipeline::source::Located;
 use crate::plan::monitors::named_boundaries;
 pub use crate::run::stored::{ExportError, Fields, Stored};
 use crate::run::surfaces;
-use crate::writer::UnstructuredFields;
+use dgsuite_output::checkpoint;
+use dgsuite_output::writer::UnstructuredFields;
 
 impl Stored {
     /// Returns fields on cells of order `order`, from 1 to
-    /// [`MAX_LAGRANGE_ORDER`](crate::writer::MAX_LAGRANGE_ORDER).
+    /// [`MAX_LAGRANGE_ORDER`](dgsuite_output::writer::MAX_LAGRANGE_ORDER).
     #[must_use]
     pub fn volume(&self, fields: &Fields, order: usize) -> UnstructuredFields {
         let samples = self.sampled(fields, order);

@@ -10,8 +10,8 @@ use crate::plan::{Choices, Outline};
 use crate::report::{self, Frame};
 use crate::run::log::Log;
 use crate::run::{Report, Run};
-use crate::systems::hyperbolic::KernelChoice;
-use crate::writer::{WriterError, atomic};
+use dgsuite_output::writer::{WriterError, atomic};
+use dgsuite_solve::flow::KernelChoice;
 
 /// A run that is ready to start.
 pub struct Job {

@@ -8,7 +8,7 @@ use crate::plan::{Choices, Outline, Plan};
 use crate::run::Run;
 use crate::run::elliptic::EllipticRun;
 use crate::run::flow::FlowRun;
-use crate::systems::hyperbolic::KernelChoice;
+use dgsuite_solve::flow::KernelChoice;
 
 /// What the program does with the files of one kind of model. A further kind is a constant of this type, and
 /// what its functions return.

@@ -15,7 +15,7 @@
 //! | elliptic problem | [`plan::elliptic::EllipticPlan`], [`run::elliptic::EllipticRun`] | a linear system instead of a time loop |
 //! | run of any model | [`job::Job`] | a run as the program starts it |
 //! | study | [`study::Study`] | a matrix of runs and its table of rates |
-//! | solver | [`systems::hyperbolic::Hyperbolic`] | a conservation law on a mesh |
+//! | solver | [`systems::flow::Flow`] | a conservation law on a mesh |
 //! | linear solver | [`systems::elliptic::Elliptic`] | the screened Poisson equation on a mesh |
 //! | checkpoint | [`checkpoint::Checkpoint`] | the state of a run, written atomically, checked when read |
 //! | stored state | [`export::Stored`] | the state of a checkpoint with its space, as fields on cells |
@@ -48,27 +48,19 @@
 //! * A run that is stopped and continued has the same results, bit for bit, as one that is not stopped.
 #![deny(unsafe_code)]
 
-pub mod bench;
-pub mod checkpoint;
 pub mod cli;
 pub mod code;
 pub mod directory;
-pub mod draw;
-pub mod escape;
 pub mod export;
 pub mod job;
 mod kind;
 mod machine;
-pub mod nearest;
-pub mod picture;
 pub mod pipeline;
 pub mod plan;
-pub mod post;
 pub mod report;
 pub mod run;
+pub mod scale;
 pub mod study;
-pub mod systems;
-pub mod writer;
 
 /// The example of the README as a test.
 #[cfg(doctest)]

@@ -50,8 +50,8 @@ use self::space::SpaceSpec;
 use self::state::{BoundarySpec, InitialSpec};
 use self::study::StudySpec;
 use self::time::TimeSpec;
-use crate::systems::hyperbolic::Precision;
-use crate::systems::incompressible::Incompressible;
+use dgsuite_solve::flow::Precision;
+use dgsuite_solve::incompressible::Incompressible;
 
 /// A pipeline file with its overrides applied.
 #[derive(Clone, Debug)]

@@ -52,7 +52,6 @@ use self::time::{step_measure, time_plan};
 use self::triggers::{Begin, Conditions};
 use self::values::KnownValues;
 use self::variables::Variables;
-use crate::checkpoint::Checkpoint;
 use crate::directory::Former;
 use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::monitors::MonitorKind;
@@ -67,10 +66,11 @@ use crate::pipeline::source::{Located, Place};
 use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
 use crate::pipeline::{DeviceSpec, Document, Pipeline};
-use crate::systems::RankMesh;
-use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceTerm};
-use crate::systems::incompressible::{FlowRate, Incompressible};
-use crate::writer::Format;
+use dgsuite_output::checkpoint::Checkpoint;
+use dgsuite_output::writer::Format;
+use dgsuite_solve::RankMesh;
+use dgsuite_solve::flow::{BoundaryKind, Device, Form, Law, Setup, SourceTerm};
+use dgsuite_solve::incompressible::{FlowRate, Incompressible};
 
 /// Options of the command line that are not keys of the file.
 #[derive(Clone, Debug, Default)]

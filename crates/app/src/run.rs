@@ -39,8 +39,8 @@ pub use self::summary::Status;
 use crate::directory::{Directory, Former};
 use crate::machine;
 use crate::plan::Outline;
-use crate::systems::hyperbolic::KernelChoice;
-use crate::writer::WriterError;
+use dgsuite_output::writer::WriterError;
+use dgsuite_solve::flow::KernelChoice;
 
 /// The result of a run.
 #[derive(Clone, Debug)]

@@ -33,9 +33,9 @@ use crate::report::{self, Frame};
 use crate::run::checks::{self, CheckResult};
 use crate::run::log::Log;
 use crate::run::{Report, Status, summary};
-use crate::systems::ROOT;
-use crate::systems::hyperbolic::KernelChoice;
-use crate::writer::{WriterError, atomic};
+use dgsuite_output::writer::{WriterError, atomic};
+use dgsuite_solve::ROOT;
+use dgsuite_solve::flow::KernelChoice;
 
 /// Axes that change the number of elements alone.
 const REFINING: [&str; 3] = ["refine", "mesh.refine", "mesh.generate.cells"];

@@ -9,7 +9,7 @@ mod support;
 use std::fs;
 use std::process::Command;
 
-use dgsuite::writer::{pvd, vtkhdf};
+use dgsuite_output::writer::{pvd, vtkhdf};
 use serde_json::json;
 use support::{Case, Endless, WAVE, number};
 

@@ -1,12 +1,12 @@
 //! Incompressible flow against exact solutions: orders in space and time, splittings, shapes, threads.
 
-use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup, State};
-use dgsuite::systems::incompressible::{
-    FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling,
-};
 use dgsuite_mesh::{Mesh, Shape, generate};
 use dgsuite_physics::Exact;
 use dgsuite_physics::exact::{Context, Model, by_name};
+use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Setup, State};
+use dgsuite_solve::incompressible::{
+    FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn setup(mesh: Mesh, law: Incompressible, order: usize, exact: &Arc<dyn Exact>) 
 }
 
 /// Marches to `end` with steps of about `dt`.
-fn march(solver: &mut Hyperbolic, dt: f64, end: f64) {
+fn march(solver: &mut Flow, dt: f64, end: f64) {
     while solver.time() < end * (1.0 - 1e-12) {
         let left = end - solver.time();
         let wanted = solver.next_size(left / (left / dt - 1e-9).ceil());
@@ -47,7 +47,7 @@ fn march(solver: &mut Hyperbolic, dt: f64, end: f64) {
 }
 
 /// L² errors of velocity and pressure.
-fn errors(solver: &Hyperbolic, exact: &Arc<dyn Exact>) -> [f64; 2] {
+fn errors(solver: &Flow, exact: &Arc<dyn Exact>) -> [f64; 2] {
     let l2 = solver.errors(exact.as_ref(), solver.time()).l2;
     let n = l2.len() - 1;
     [l2[..n].iter().map(|e| e * e).sum::<f64>().sqrt(), l2[n]]
@@ -56,7 +56,7 @@ fn errors(solver: &Hyperbolic, exact: &Arc<dyn Exact>) -> [f64; 2] {
 /// Errors at `end`, with a setup that may be changed.
 fn run(mut of: Setup, exact: &Arc<dyn Exact>, dt: f64, end: f64, change: impl Fn(&mut Setup)) -> [f64; 2] {
     change(&mut of);
-    let mut solver = Hyperbolic::new(of, exact.as_ref(), 0.0).expect("a solver");
+    let mut solver = Flow::new(of, exact.as_ref(), 0.0).expect("a solver");
     march(&mut solver, dt, end);
     errors(&solver, exact)
 }
@@ -121,7 +121,7 @@ fn a_pressure_of_lower_order_needs_order_two_and_the_penalty_on_the_divergence()
     for (order, penalties) in [(1, Penalties::default()), (2, PLAIN)] {
         let law = Incompressible { pressure_order: PressureOrder::Lower, penalties, ..law(0.01) };
         let of = setup(square(Shape::Triangle, 2), law, order, &exact);
-        let refused = Hyperbolic::new(of, exact.as_ref(), 0.0).err().expect("a refusal").to_string();
+        let refused = Flow::new(of, exact.as_ref(), 0.0).err().expect("a refusal").to_string();
         assert!(refused.contains("with a pressure of"), "{refused}");
     }
 }
@@ -131,7 +131,7 @@ fn a_pressure_of_lower_order_needs_order_two_and_the_penalty_on_the_divergence()
 fn a_state_continues_with_a_pressure_of_lower_order() {
     let law = Incompressible { splitting: CORRECTION, ..Incompressible::new(0.02) };
     let (mut equal, exact) = periodic(law.clone(), 1);
-    let steps = |solver: &mut Hyperbolic, n: usize| {
+    let steps = |solver: &mut Flow, n: usize| {
         for _ in 0..n {
             let dt = solver.next_size(0.01);
             solver.step(dt).expect("a step");
@@ -265,9 +265,9 @@ fn largest_change(shape: Shape, viscosity: f64, change: impl Fn(&mut Incompressi
     let mut of = setup(square(shape, 3), law, 4, &rest);
     of.boundaries.values_mut().for_each(|b| *b = BoundaryKind::Prescribed(Arc::clone(&rest)));
     of.boundaries.insert("ymax".to_owned(), BoundaryKind::Prescribed(Arc::new(Along(1.0))));
-    let mut solver = Hyperbolic::new(of, &Along(0.0), 0.0).expect("a solver");
+    let mut solver = Flow::new(of, &Along(0.0), 0.0).expect("a solver");
     // The exact solution zero makes errors norms.
-    let norm = |solver: &Hyperbolic| solver.errors(&Along(0.0), 0.0).l2[2];
+    let norm = |solver: &Flow| solver.errors(&Along(0.0), 0.0).l2[2];
     march(&mut solver, 0.02, 0.6);
     let steady = norm(&solver);
     let mut last = steady;
@@ -372,7 +372,7 @@ fn planes_of_symmetry_may_have_any_direction() {
     }
 }
 
-fn periodic(law: Incompressible, threads: usize) -> (Hyperbolic, Arc<dyn Exact>) {
+fn periodic(law: Incompressible, threads: usize) -> (Flow, Arc<dyn Exact>) {
     let exact = solution("walsh-eddies", law.viscosity, 2);
     let pi = std::f64::consts::PI;
     let (min, max) = ([0.0; 3], [2.0 * pi; 3]);
@@ -384,7 +384,7 @@ fn periodic(law: Incompressible, threads: usize) -> (Hyperbolic, Arc<dyn Exact>)
     let mut of = setup(mesh, law, 4, &exact);
     of.boundaries.clear();
     of.threads = threads;
-    (Hyperbolic::new(of, exact.as_ref(), 0.0).expect("a solver"), exact)
+    (Flow::new(of, exact.as_ref(), 0.0).expect("a solver"), exact)
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn a_restart_and_another_number_of_threads_change_no_bit() {
         let parts = Incompressible::new(0.02);
         let law = Incompressible { splitting, time_order, subcycles, flow_rate, pressure_order, ..parts };
         let (mut whole, exact) = periodic(law.clone(), 1);
-        let steps = |solver: &mut Hyperbolic, n: usize| {
+        let steps = |solver: &mut Flow, n: usize| {
             for _ in 0..n {
                 let dt = solver.next_size(0.01);
                 solver.step(dt).expect("a step");
@@ -426,7 +426,7 @@ fn normal_jumps_are_those_of_a_velocity_that_is_constant_in_each_element() {
     let exact = solution("uniform", 0.1, 2);
     let mesh = generate::Box { cells: [2, 1, 1], ..generate::Box::unit(Shape::Quadrilateral, 1) };
     let of = setup(mesh.build().expect("a box"), law(0.1), 2, &exact);
-    let mut solver = Hyperbolic::new(of, exact.as_ref(), 0.0).expect("a solver");
+    let mut solver = Flow::new(of, exact.as_ref(), 0.0).expect("a solver");
     let mut state = solver.save();
     // u = (3, 5) in one half of the square and (1, −5) in the other.
     let half = state.fields.len() / 2;
@@ -460,10 +460,9 @@ fn penalties_keep_the_energy_of_an_underresolved_flow_from_growing() {
     mesh.make_periodic("ymin", "ymax").expect("opposite sides");
     let mut of = Setup::new(Arc::new(mesh), Law::Incompressible(Incompressible::new(1e-6)), 5);
     of.threads = 1;
-    let mut solver = Hyperbolic::new(of, &Layer, 0.0).expect("a solver");
-    let energy = |solver: &Hyperbolic| -> f64 {
-        solver.errors(&Rest, solver.time()).l2[..2].iter().map(|e| e * e).sum()
-    };
+    let mut solver = Flow::new(of, &Layer, 0.0).expect("a solver");
+    let energy =
+        |solver: &Flow| -> f64 { solver.errors(&Rest, solver.time()).l2[..2].iter().map(|e| e * e).sum() };
     let first = energy(&solver);
     let mut last = first;
     while solver.time() < 1.5 {

@@ -2,10 +2,10 @@
 
 #![expect(clippy::print_stdout, reason = "`--nocapture` shows the table of errors")]
 
-use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup};
-use dgsuite::systems::incompressible::{Incompressible, Penalties, PressureOrder, Splitting, Subcycling};
 use dgsuite_mesh::{Mesh, Shape, generate};
 use dgsuite_physics::{Exact, Given};
+use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Setup};
+use dgsuite_solve::incompressible::{Incompressible, Penalties, PressureOrder, Splitting, Subcycling};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ fn errors(mesh: Mesh, law: Incompressible, order: usize, open: Option<&BoundaryK
         setup.boundaries.insert(name, kind);
     }
     setup.threads = 1;
-    let mut solver = Hyperbolic::new(setup, exact.as_ref(), 0.0).expect("a solver");
+    let mut solver = Flow::new(setup, exact.as_ref(), 0.0).expect("a solver");
     (0..3).for_each(|_| solver.step(1e-3).expect("a step"));
     let linf = solver.errors(exact.as_ref(), solver.time()).linf;
     [linf[..dim].iter().fold(0.0, |m: f64, e| m.max(*e)), linf[dim]]

@@ -3,7 +3,7 @@
 //!
 //! `DGSUITE_UPDATE_KERNELS=1 cargo test --release -p dgsuite --test kernels` writes the lists.
 
-use dgsuite::bench;
+use dgsuite_solve::bench;
 use std::fs;
 use std::path::Path;
 

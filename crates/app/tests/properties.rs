@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use dgsuite::nearest::distance;
 use dgsuite::pipeline::Document;
 use dgsuite::pipeline::node::Node;
 use dgsuite::pipeline::overrides::{Override, apply};
 use dgsuite::pipeline::source::Source;
+use dgsuite_output::nearest::distance;
 use proptest::prelude::*;
 
 const CASE: &str = "\

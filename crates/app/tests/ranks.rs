@@ -17,13 +17,13 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dgsuite::checkpoint::{self, Checkpoint};
 use dgsuite::run::shared;
-use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup, State};
 use dgsuite_gpu::comm::{Communicator, on_each, threads};
 use dgsuite_gpu::shim::EMULATOR_ORDER;
 use dgsuite_mesh::{Cutting, SpaceFillingCurve, generate::MixedBox};
+use dgsuite_output::checkpoint::{self, Checkpoint};
 use dgsuite_physics::exact;
+use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Setup, State};
 use dgsuite_timeint::TimePoint;
 use serde_json::Value;
 use support::{Case, WAVE, emulator};
@@ -68,7 +68,7 @@ fn march(
         setup.comm = comm;
     }
     let (_, wave) = self::setup(setup.order);
-    let mut solver = Hyperbolic::new(setup, wave.as_ref(), 0.0).unwrap();
+    let mut solver = Flow::new(setup, wave.as_ref(), 0.0).unwrap();
     if let Some(state) = from {
         solver.restore(state).unwrap();
     }

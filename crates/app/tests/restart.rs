@@ -9,9 +9,9 @@ mod support;
 use std::fs;
 use std::path::Path;
 
-use dgsuite::checkpoint;
-use dgsuite::picture::{self, Run};
-use dgsuite::writer::{UnstructuredFields, Values};
+use dgsuite_output::checkpoint;
+use dgsuite_output::picture::{self, Run};
+use dgsuite_output::writer::{UnstructuredFields, Values};
 use support::{CHANNEL, Case, PLATE, STREAM, WAVE, number};
 
 /// The run that wrote `data/first-format.dgs`.
@@ -614,8 +614,8 @@ output: { fields: none, averages: { every_steps: 1, names: [Velocity], deviation
 fn mean_of(case: &Case, results: &str, law: &str) -> (f64, f64) {
     let digest = case.summary(results)["mesh"]["digest"].as_str().map(|text| u64::from_str_radix(text, 16));
     let latest = case.path(results).join("checkpoints/latest");
-    let file = dgsuite::checkpoint::find(&latest).unwrap();
-    let saved = dgsuite::checkpoint::read(&file, law, digest.unwrap().unwrap()).unwrap();
+    let file = dgsuite_output::checkpoint::find(&latest).unwrap();
+    let saved = dgsuite_output::checkpoint::read(&file, law, digest.unwrap().unwrap()).unwrap();
     (saved.averages[0], saved.averages[2] / saved.averages[0])
 }
 

@@ -7,8 +7,8 @@ mod support;
 
 use std::fs;
 
-use dgsuite::draw::{Colour, ColourMap};
-use dgsuite::picture::{Moment, Picture, Run, Slice};
+use dgsuite_output::draw::{Colour, ColourMap};
+use dgsuite_output::picture::{Moment, Picture, Run, Slice};
 use serde_json::json;
 use support::{Case, STREAM, WAVE, number};
 

@@ -11,12 +11,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dgsuite::writer::{
-    CellBlock, Cells, Field, MAX_LAGRANGE_ORDER, Precision, UnstructuredFields, VtuOptions,
-};
-use dgsuite::writer::{TimeSeries as _, Values, vtkhdf};
 use dgsuite_basis::{Shape, lattice::lattice};
 use dgsuite_mesh::{Mesh, generate, gmsh::Format, quality};
+use dgsuite_output::writer::{
+    CellBlock, Cells, Field, MAX_LAGRANGE_ORDER, Precision, UnstructuredFields, VtuOptions,
+};
+use dgsuite_output::writer::{TimeSeries as _, Values, vtkhdf};
 use serde_json::{Value, json};
 
 /// Numbers in [−1, 1) from a linear congruential generator (Knuth's MMIX constants).

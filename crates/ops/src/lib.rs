@@ -149,13 +149,14 @@
 //!
 //! # How it is tested
 //!
-//! * `tests/laws`: the fused kernels against [`split::Split`] on every shape and scheme, affine and curved,
-//!   at every SIMD level, in both precisions; convergence, free stream, conservation, flux reconstruction
-//!   against its definition, entropy of split forms, energy of boundary conditions under diffusion, step
-//!   bounds against spectra, equality for any number of threads.
-//! * `tests/elliptic`: the operator against its assembled matrix, symmetry, convergence, transfers.
-//! * `tests/device`: every kernel text compiled for a device without one (NVRTC); run on the host under
-//!   address and undefined-behaviour sanitizers in two orders of threads; on a device compared with the host.
+//! * `tests/operators/laws`: the fused kernels against [`split::Split`] on every shape and scheme, affine and
+//!   curved, at every SIMD level, in both precisions; convergence, free stream, conservation, flux
+//!   reconstruction against its definition, entropy of split forms, energy of boundary conditions under
+//!   diffusion, step bounds against spectra, equality for any number of threads.
+//! * `tests/operators/elliptic`: the operator against its assembled matrix, symmetry, convergence, transfers.
+//! * `tests/operators/device`: every kernel text compiled for a device without one (NVRTC); run on the host
+//!   under address and undefined-behaviour sanitizers in two orders of threads; on a device compared with the
+//!   host.
 //! * `tests/refusals.rs`, `tests/properties.rs`: errors, and random meshes and schemes.
 
 pub mod cuda;

@@ -2,9 +2,10 @@
 
 use super::print;
 use super::ranks::{self, Team};
-use crate::bench::{self as operators, comm, scale};
-use crate::systems::hyperbolic::Device;
+use crate::scale;
 use clap::{Args, Subcommand};
+use dgsuite_solve::bench::{self as operators, comm};
+use dgsuite_solve::flow::Device;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -201,7 +202,7 @@ fn operators(args: &BenchArgs) -> anyhow::Result<u8> {
 fn write_json(path: Option<&Path>, result: &Value) -> anyhow::Result<()> {
     if let Some(path) = path {
         let text = serde_json::to_string_pretty(result)?;
-        crate::writer::atomic::write(path, format!("{text}\n").as_bytes())?;
+        dgsuite_output::writer::atomic::write(path, format!("{text}\n").as_bytes())?;
     }
     Ok(())
 }
@@ -212,7 +213,7 @@ fn messages(args: &CommArgs) -> anyhow::Result<u8> {
     }
     let team = Team::join()?;
     let result = comm::measure(team.comm(), args.device.parse()?, team.local_rank(), args.seconds);
-    let result = team.agree(result)?;
+    let result = team.agree(result.map_err(anyhow::Error::from))?;
     if team.prints() {
         print(&comm::table(&result))?;
         write_json(args.json.as_deref(), &comm::to_json(&result))?;

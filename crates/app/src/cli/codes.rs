@@ -3,16 +3,16 @@
 use dgsuite_gpu::comm::CommError;
 use dgsuite_mesh::MeshError;
 
-use crate::bench::BenchError;
-use crate::bench::scale::ScaleError;
 use crate::code::Code;
 use crate::export::ExportError;
-use crate::picture::PictureError;
 use crate::pipeline::problem::InputError;
 use crate::report::html::HtmlError;
+use crate::scale::ScaleError;
 use crate::study::StudyError;
-use crate::systems::hyperbolic::DeviceError;
-use crate::writer::WriterError;
+use dgsuite_output::picture::PictureError;
+use dgsuite_output::writer::WriterError;
+use dgsuite_solve::bench::BenchError;
+use dgsuite_solve::flow::DeviceError;
 
 impl From<&PictureError> for Code {
     fn from(error: &PictureError) -> Self {

@@ -1,10 +1,10 @@
 //! `dgsuite devices`: lists the devices that pipelines can run on.
 
-use crate::systems::hyperbolic::Device;
 use dgsuite_gpu::comm::mpi_library;
 use dgsuite_gpu::cores::list_of_cores;
 use dgsuite_gpu::cuda::{Cuda, nccl, nvrtc};
 use dgsuite_gpu::{Backend, Host};
+use dgsuite_solve::flow::Device;
 use std::fmt::Write;
 
 use super::ranks::{cores_of, listed};

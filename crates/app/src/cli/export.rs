@@ -7,8 +7,8 @@ use clap::Args;
 use super::picture::slice;
 use crate::export::{ExportError, Fields, Line, Stored, states};
 use crate::pipeline::source::{Located, Place, Source};
-use crate::post::cut::Slice;
-use crate::writer::{CellBlock, MAX_LAGRANGE_ORDER, UnstructuredFields, atomic, csv};
+use dgsuite_output::writer::{CellBlock, MAX_LAGRANGE_ORDER, UnstructuredFields, atomic, csv};
+use dgsuite_solve::post::cut::Slice;
 
 pub(super) const HELP: &str = "\
 The state is that of a checkpoint, which every run writes at its end and, with output.checkpoint, in between. The run
@@ -117,7 +117,7 @@ pub(super) fn write(args: &ExportArgs) -> Result<String, ExportError> {
 
 /// Writes one or all stored states as the times of a file.
 fn all_times(args: &ExportArgs, path: &Path) -> Result<String, ExportError> {
-    use crate::writer::{TimeSeries as _, vtkhdf::Series};
+    use dgsuite_output::writer::{TimeSeries as _, vtkhdf::Series};
     let files = match args.all {
         true => states(&args.run)?.into_iter().map(Some).collect(),
         false => vec![args.from.clone()],

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::escape::printable;
-use crate::nearest::nearest;
 use crate::pipeline::keys;
-use crate::writer::atomic;
+use dgsuite_output::escape::printable;
+use dgsuite_output::nearest::nearest;
+use dgsuite_output::writer::atomic;
 
 pub(super) const HELP: &str = "\
 Each template runs as it is, in seconds, on a mesh that it generates, and says in comments what to change.

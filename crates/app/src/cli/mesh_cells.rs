@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use dgsuite_basis::Shape;
 use dgsuite_mesh::{Across, ElementSet, Mesh, Side, UNNAMED};
 
-pub(super) use crate::writer::Values;
-use crate::writer::{CellBlock, Field, UnstructuredFields};
+pub(super) use dgsuite_output::writer::Values;
+use dgsuite_output::writer::{CellBlock, Field, UnstructuredFields};
 
 /// The elements with their numbers in the file (`element_id`), their regions (`region`, 0 for none) and
 /// further scalars `[element]`.

@@ -13,7 +13,7 @@ use super::mesh_cells::{self, Values};
 use super::mesh_output;
 use crate::pipeline::checks::rounded;
 use crate::plan::print::{counted_shapes, grouped, shape_word};
-use crate::writer::{Precision, VtuOptions};
+use dgsuite_output::writer::{Precision, VtuOptions};
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -74,7 +74,7 @@ pub(super) fn describe(args: &InfoArgs) -> anyhow::Result<String> {
 }
 
 impl Measured<'_> {
-    fn cells(&self) -> crate::writer::UnstructuredFields {
+    fn cells(&self) -> dgsuite_output::writer::UnstructuredFields {
         let pick = |f: fn(&ElementQuality) -> f64| Values::Real(self.quality.iter().map(f).collect());
         let fields = [
             ("scaled_jacobian", pick(|q| q.scaled_jacobian)),

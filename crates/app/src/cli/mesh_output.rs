@@ -8,7 +8,7 @@ use dgsuite_mesh::{Across, Mesh};
 
 use super::mesh_cells;
 use crate::plan::print::counted_shapes;
-use crate::writer::{Precision, VtuOptions, WriterError, atomic};
+use dgsuite_output::writer::{Precision, VtuOptions, WriterError, atomic};
 
 #[derive(Debug, Args)]
 pub(super) struct FormArgs {

@@ -10,8 +10,8 @@ use dgsuite_ops::Scheme;
 
 use super::mesh_cells::{self, Values};
 use crate::plan::print::grouped;
-use crate::systems::setup::cost;
-use crate::writer::VtuOptions;
+use dgsuite_output::writer::VtuOptions;
+use dgsuite_solve::setup::cost;
 
 #[derive(Debug, Args)]
 pub(super) struct PartitionArgs {

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use crate::draw::{ColourMap, Scene};
-use crate::nearest::nearest;
-use crate::picture::{Moment, Picture, PictureError, Run, Slice, Surface};
-use crate::writer::{WriterError, atomic};
+use dgsuite_output::draw::{ColourMap, Scene};
+use dgsuite_output::nearest::nearest;
+use dgsuite_output::picture::{Moment, Picture, PictureError, Run, Slice, Surface};
+use dgsuite_output::writer::{WriterError, atomic};
 
 pub(super) const HELP: &str = "\
 A solid is shown as the cut through its middle along z, unless --slice, --surface, --level or --view say otherwise.

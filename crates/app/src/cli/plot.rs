@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use crate::code::Code;
-use crate::nearest::nearest;
 use crate::run::pictures;
-use crate::writer::WriterError;
-use crate::writer::csv::Columns;
-use crate::writer::plot::{Chart, Curve};
+use dgsuite_output::nearest::nearest;
+use dgsuite_output::writer::WriterError;
+use dgsuite_output::writer::csv::Columns;
+use dgsuite_output::writer::plot::{Chart, Curve};
 
 pub(super) const HELP: &str = "\
 A run draws its monitors when it ends. This command draws any columns of tables, also during a run and of several

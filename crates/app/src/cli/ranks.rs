@@ -16,8 +16,8 @@ use crate::code::Code;
 use crate::machine;
 use crate::pipeline::problem::InputError;
 use crate::plan::Choices;
-use crate::systems::ROOT;
-use crate::systems::hyperbolic::{Device, DeviceError};
+use dgsuite_solve::ROOT;
+use dgsuite_solve::flow::{Device, DeviceError};
 
 /// The environment variable that leaves the processes of `--devices` on all cores if it is `0`.
 const BIND: &str = "DGSUITE_BIND";

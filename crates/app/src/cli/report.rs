@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::report::html;
-use crate::writer::atomic;
+use dgsuite_output::writer::atomic;
 
 pub(super) const HELP: &str = "\
 The page has the checks, results, pictures of the main fields, curves of all tables, set-up, mesh, timings, the

@@ -5,9 +5,9 @@ use dgsuite_ops::OpsError;
 use dgsuite_timeint::TimeError;
 
 use super::Code;
-use crate::systems::SystemError;
-use crate::systems::elliptic::EllipticError;
-use crate::writer::WriterError;
+use dgsuite_output::writer::WriterError;
+use dgsuite_solve::SystemError;
+use dgsuite_solve::elliptic::EllipticError;
 
 impl From<&SystemError> for Code {
     fn from(error: &SystemError) -> Self {

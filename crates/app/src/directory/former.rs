@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::make;
 use crate::pipeline::monitors::KINDS;
-use crate::writer::WriterError;
+use dgsuite_output::writer::WriterError;
 
 /// What happens to the results of a former run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::machine;
-use crate::writer::WriterError;
+use dgsuite_output::writer::WriterError;
 
 /// The file that is locked.
 pub(super) const FILE: &str = ".dgsuite.lock";

@@ -6,10 +6,10 @@ use super::{ExportError, Fields, Stored};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Located;
 use crate::plan::samples;
-use crate::post::line;
-use crate::post::points::at_places;
-use crate::writer::Values;
 use dgsuite_mesh::Locator;
+use dgsuite_output::writer::Values;
+use dgsuite_solve::post::line;
+use dgsuite_solve::post::points::at_places;
 
 /// Fields at points.
 pub struct Line {

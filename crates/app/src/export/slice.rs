@@ -5,9 +5,9 @@ use dgsuite_basis::{LagrangeBasis, Matrix, Shape};
 use dgsuite_ops::Sample;
 
 use super::{ExportError, Fields, Stored};
-use crate::post::cut::{Cut, Slice};
-use crate::post::points::{Place, evaluate};
-use crate::writer::{UnstructuredFields, tetrahedra};
+use dgsuite_output::writer::{UnstructuredFields, tetrahedra};
+use dgsuite_solve::post::cut::{Cut, Slice};
+use dgsuite_solve::post::points::{Place, evaluate};
 
 /// Points that are nearer to a plane, by this share of their element, are on it.
 const HAIR: f64 = 1e-12;

@@ -5,11 +5,11 @@ pub mod physics;
 pub mod solver;
 pub mod space;
 
+use dgsuite_solve::elliptic::SolverOptions;
 use std::path::{Path, PathBuf};
 
 use self::boundaries::BoundarySpec;
 use self::physics::PoissonSpec;
-use self::solver::SolverSpec;
 use self::space::SipdgSpec;
 use super::checks::CheckSpec;
 use super::expression::Constants;
@@ -21,7 +21,7 @@ use super::section::Section;
 use super::source::Place;
 use super::study::StudySpec;
 use super::{DeviceSpec, Document, repair};
-use crate::systems::hyperbolic::Precision;
+use dgsuite_solve::flow::Precision;
 
 /// The word of the model.
 pub const MODEL: &str = "poisson";
@@ -45,7 +45,7 @@ pub struct EllipticPipeline {
     /// Boundary conditions.
     pub boundaries: Vec<BoundarySpec>,
     /// The linear solver.
-    pub solver: SolverSpec,
+    pub solver: SolverOptions,
     /// CPU threads, 0 for all.
     pub threads: usize,
     /// The device on which to run.
@@ -99,7 +99,7 @@ impl Document {
             title: top.text("title")?.map_or_else(|| self.stem.clone(), |t| t.value),
             mesh: MeshSpec::read(&top)?,
             boundaries: BoundarySpec::read_all(&top, physics.exact.is_some())?,
-            solver: SolverSpec::read(&top)?,
+            solver: solver::read(&top)?,
             threads: top.count("threads", 0)?.map_or(0, |n| n.value),
             device: super::device(&top)?,
             output: output(&top)?,

@@ -193,7 +193,7 @@ impl Constants {
 
     fn unknown_word(&self, node: &Node, key: &str, text: &str) -> InputError {
         let names: Vec<&str> = self.values.iter().map(|(n, _)| n.as_str()).collect();
-        let constants = match crate::nearest::nearest(text, &names) {
+        let constants = match dgsuite_output::nearest::nearest(text, &names) {
             None if names_reference(text) => format!(" ({})", of_reference(key, text)),
             Some(name) => format!(" (the constant `{name}`?)"),
             None => String::new(),

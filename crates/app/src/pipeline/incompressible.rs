@@ -6,8 +6,8 @@ use super::node::Value;
 use super::problem::InputError;
 use super::section::Section;
 use super::time::{read_cfl, subcycles_follow};
-use crate::systems::elliptic::SolverOptions;
-use crate::systems::incompressible::{
+use crate::pipeline::elliptic::solver::read_from as read_solver;
+use dgsuite_solve::incompressible::{
     Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
 };
 use dgsuite_timeint::Scheme;
@@ -35,7 +35,7 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
         pressure_order: pressure_order(&space)?,
         penalties: penalties(&space)?,
         lax_friedrichs: not_negative(&space, "lax_friedrichs")?.unwrap_or(default.lax_friedrichs),
-        pressure: SolverOptions::read_from(&solver.section_or_empty("pressure")?, default.pressure)?,
+        pressure: read_solver(&solver.section_or_empty("pressure")?, default.pressure)?,
         velocity: VelocityOptions {
             tolerance: tolerance.unwrap_or(default.velocity.tolerance),
             max_iterations: max_iterations.unwrap_or(default.velocity.max_iterations),

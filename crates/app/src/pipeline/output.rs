@@ -9,7 +9,7 @@ use super::problem::InputError;
 use super::section::{self, Section};
 use super::source::{Located, Place};
 use super::time::AUTO;
-use crate::writer::Format;
+use dgsuite_output::writer::Format;
 
 /// How often something is written or recorded, beside the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,9 +13,9 @@ use dgsuite_physics::formula::{FormulaError, FormulaErrorKind};
 
 use super::keys::{self, Scope};
 use super::source::{Located, Place, TextError};
-use crate::checkpoint::{CheckpointError, CheckpointProblem, MESH};
-use crate::nearest::nearest;
-use crate::systems::SystemError;
+use dgsuite_output::checkpoint::{CheckpointError, CheckpointProblem, MESH};
+use dgsuite_output::nearest::nearest;
+use dgsuite_solve::SystemError;
 
 /// One mistake in the input. [`InputError`] adds where it is.
 #[derive(Debug, thiserror::Error)]
@@ -338,13 +338,13 @@ pub enum Problem {
     #[error("cannot restart: {error}")]
     Restart {
         /// What is wrong with it.
-        error: crate::checkpoint::CheckpointError,
+        error: dgsuite_output::checkpoint::CheckpointError,
     },
     /// The solver of an elliptic problem rejects the set-up.
     #[error("this problem cannot be set up: {error}")]
     Elliptic {
         /// Why.
-        error: crate::systems::elliptic::EllipticError,
+        error: dgsuite_solve::elliptic::EllipticError,
     },
     /// The solver rejects the set-up.
     #[error("this set-up cannot be run: {error}")]

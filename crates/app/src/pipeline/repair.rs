@@ -7,7 +7,7 @@ use super::Document;
 use super::keys::{self, Absent, Kind, Low, Range, Scope};
 use super::node::{Entry, Node, Value};
 use super::problem::{InputError, Problem, is_of_reference};
-use crate::nearest::{is_of_another_code, nearest};
+use dgsuite_output::nearest::{is_of_another_code, nearest};
 
 /// The largest number of mistakes in one answer.
 const MOST: usize = 20;

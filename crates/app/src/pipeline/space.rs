@@ -11,8 +11,8 @@ use super::keys::INCOMPRESSIBLE_FLOW;
 use super::problem::InputError;
 use super::section::Section;
 use super::source::{Located, Place};
-use crate::systems::hyperbolic::{Form, Riemann, SplitFlux};
-use crate::systems::setup::MAX_ORDER;
+use dgsuite_solve::flow::{Form, Riemann, SplitFlux};
+use dgsuite_solve::setup::MAX_ORDER;
 
 /// The default order.
 const DEFAULT_ORDER: usize = 3;

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 use std::path::PathBuf;
 
-use crate::systems::incompressible::Backflow;
+use dgsuite_solve::incompressible::Backflow;
 
 use super::keys::INCOMPRESSIBLE_FLOW;
 use super::keys::{FLOW, Scope};

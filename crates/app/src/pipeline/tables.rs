@@ -8,7 +8,7 @@ use super::expression::Constants;
 use super::problem::{InputError, Problem};
 use super::section::Section;
 use super::source::read_text;
-use crate::post::history::Series;
+use dgsuite_solve::post::history::Series;
 
 impl Constants {
     /// Adds the section `tables` of the file, whose paths are relative to `base`.

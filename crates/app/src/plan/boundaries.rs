@@ -21,9 +21,9 @@ use crate::pipeline::problem::mistakes::{both, each};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Place;
 use crate::pipeline::state::{BoundarySpec, Condition, StateSpec};
-use crate::post::slow_outflow;
-use crate::systems::RankMesh;
-use crate::systems::hyperbolic::BoundaryKind;
+use dgsuite_solve::RankMesh;
+use dgsuite_solve::flow::BoundaryKind;
+use dgsuite_solve::post::slow_outflow;
 
 /// Returns the condition on every boundary of the mesh, by name, and warnings about settings that are
 /// probably not intended. With `split` the straight faces of a mesh file have been split by refinement.

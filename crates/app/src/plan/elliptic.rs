@@ -23,8 +23,8 @@ use crate::pipeline::output::{FieldSpec, Wanted};
 use crate::pipeline::problem::mistakes::{both, each};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Located, Place};
-use crate::systems::elliptic::{EllipticSetup, Function};
-use crate::writer::Format;
+use dgsuite_output::writer::Format;
+use dgsuite_solve::elliptic::{EllipticSetup, Function};
 
 /// An elliptic problem, resolved and checked.
 pub struct EllipticPlan {

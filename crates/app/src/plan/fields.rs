@@ -9,7 +9,7 @@ use crate::pipeline::expression::Constants;
 use crate::pipeline::output::{AveragesSpec, FieldSpec};
 use crate::pipeline::problem::mistakes::each;
 use crate::pipeline::problem::{InputError, Problem};
-use crate::systems::hyperbolic::Law;
+use dgsuite_solve::flow::Law;
 
 /// A field of the output files.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use crate::pipeline::physics::Model;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Place;
 use crate::pipeline::{DeviceSpec, Pipeline};
-use crate::systems::hyperbolic::{Device, Precision};
+use dgsuite_solve::flow::{Device, Precision};
 
 /// Bytes of the mesh and of the solver's geometry and connectivity for each side of an element, as measured
 /// on affine elements of all shapes at order 0: 112 to 139 once everything is set up.

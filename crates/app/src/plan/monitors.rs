@@ -22,11 +22,11 @@ use crate::pipeline::problem::mistakes::{both, each};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::reference::{Reference, unit};
 use crate::pipeline::source::{Located, read_text};
-use crate::post::forces::Scales;
-use crate::post::history::Series;
-use crate::post::line;
-use crate::systems::hyperbolic::Law;
-use crate::systems::{Place, RankMesh};
+use dgsuite_solve::flow::Law;
+use dgsuite_solve::post::forces::Scales;
+use dgsuite_solve::post::history::Series;
+use dgsuite_solve::post::line;
+use dgsuite_solve::{Place, RankMesh};
 
 /// A monitor, resolved.
 pub struct MonitorPlan {

@@ -10,8 +10,8 @@ use crate::directory::Former;
 use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::node::Node;
-use crate::systems::RankMesh;
-use crate::systems::hyperbolic::Device;
+use dgsuite_solve::RankMesh;
+use dgsuite_solve::flow::Device;
 
 /// The part of a plan that does not depend on the model: mesh, device, results, checks.
 pub struct Outline {

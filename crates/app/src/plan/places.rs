@@ -5,7 +5,7 @@ use dgsuite_ops::OpsError;
 
 use crate::pipeline::Document;
 use crate::pipeline::source::Place;
-use crate::systems::SystemError;
+use dgsuite_solve::SystemError;
 
 /// Places in the file of the sections in which the solver's set-up may find mistakes.
 #[derive(Clone, Debug)]

@@ -16,9 +16,9 @@ use dgsuite_timeint::StepSize;
 
 use super::{Outline, Plan};
 use crate::pipeline::time::AdaptiveSpec;
-use crate::systems::elliptic::SolverOptions;
-use crate::systems::hyperbolic::{Description, Form, KernelChoice, Law, Setup, SplitFlux, StepMeasure};
-use crate::systems::incompressible::{
+use dgsuite_solve::elliptic::SolverOptions;
+use dgsuite_solve::flow::{Description, Form, KernelChoice, Law, Setup, SplitFlux, StepMeasure};
+use dgsuite_solve::incompressible::{
     Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
 };
 

@@ -15,7 +15,7 @@ use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::quantity::{Quantity, VectorQuantity};
 use crate::pipeline::source::Located;
 use crate::pipeline::state::InitialSpec;
-use crate::systems::hyperbolic::ReactionTerm;
+use dgsuite_solve::flow::ReactionTerm;
 
 /// The variables of coefficients, which are evaluated once.
 const PLACE: [&str; 3] = ["x", "y", "z"];

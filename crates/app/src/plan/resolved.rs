@@ -22,8 +22,8 @@ use crate::pipeline::source::Place;
 use crate::pipeline::state::InitialSpec;
 use crate::pipeline::time::AUTO;
 use crate::pipeline::{Document, Pipeline};
-use crate::systems::hyperbolic::{Form, Law, Precision, Setup, SplitFlux, StepMeasure};
-use crate::systems::incompressible::{Incompressible, Penalties, PressureOrder, Splitting, Subcycling};
+use dgsuite_solve::flow::{Form, Law, Precision, Setup, SplitFlux, StepMeasure};
+use dgsuite_solve::incompressible::{Incompressible, Penalties, PressureOrder, Splitting, Subcycling};
 
 /// Returns the tree of the file with every default filled in.
 pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &TimePlan) -> Node {

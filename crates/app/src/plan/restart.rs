@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use dgsuite_timeint::TimePoint;
 
 use super::Choices;
-use crate::checkpoint::{self, Checkpoint, CheckpointError, CheckpointProblem};
 use crate::directory::{Former, PREVIOUS};
 use crate::pipeline::Pipeline;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Place;
 use crate::pipeline::state::InitialSpec;
-use crate::systems::ROOT;
-use crate::systems::hyperbolic::Law;
+use dgsuite_output::checkpoint::{self, Checkpoint, CheckpointError, CheckpointProblem};
+use dgsuite_solve::ROOT;
+use dgsuite_solve::flow::Law;
 
 /// The checkpoint that a run starts from.
 #[derive(Default)]

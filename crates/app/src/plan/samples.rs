@@ -7,9 +7,9 @@ use dgsuite_mesh::Locator;
 use crate::pipeline::monitors::PlacesSpec;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Located, read_text};
-use crate::post::line;
-use crate::systems::{Place, RankMesh};
-use crate::writer::csv::Columns;
+use dgsuite_output::writer::csv::Columns;
+use dgsuite_solve::post::line;
+use dgsuite_solve::{Place, RankMesh};
 
 /// A point with its element and the coordinates in it, which are `None` outside of the mesh.
 pub type Placed = ([f64; 3], Option<Place>);

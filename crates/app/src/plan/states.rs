@@ -16,7 +16,7 @@ use crate::pipeline::problem::mistakes::each;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Located, Place};
 use crate::pipeline::state::{Formula as FormulaSpec, StateSpec};
-use crate::systems::hyperbolic::Law;
+use dgsuite_solve::flow::Law;
 
 /// Converts states as written into functions.
 pub struct States<'a> {

@@ -8,7 +8,7 @@ use crate::pipeline::physics::Model;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::state::InitialSpec;
 use crate::pipeline::time::{AdaptiveSpec, SteadySpec, StepSpec};
-use crate::systems::hyperbolic::StepMeasure;
+use dgsuite_solve::flow::StepMeasure;
 
 /// Time stepping, resolved.
 #[derive(Clone, Debug, PartialEq)]

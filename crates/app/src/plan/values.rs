@@ -6,8 +6,8 @@ use crate::pipeline::monitors::{ForcesSpec, MonitorKind, MonitorSpec, NamedFormu
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::reference::Reference;
 use crate::pipeline::source::Located;
-use crate::post::forces::Coefficients;
-use crate::systems::hyperbolic::Law;
+use dgsuite_solve::flow::Law;
+use dgsuite_solve::post::forces::Coefficients;
 
 /// Paths in the summary of every run.
 const ALWAYS: [&str; 22] = [

@@ -8,8 +8,8 @@ use dgsuite_physics::source::FormulaSource;
 use dgsuite_physics::trace::{StateRecording, Sym};
 use dgsuite_physics::{Advection, Euler, Exact, Incompressible, Law as Formulas, Real, Source};
 
-use crate::systems::hyperbolic::Law;
-use crate::systems::incompressible;
+use dgsuite_solve::flow::Law;
+use dgsuite_solve::incompressible;
 
 /// The variables of a law in a number of dimensions.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use super::variables::Variables;
 use crate::pipeline::expression::{COORDINATES, Constants};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Located;
-use crate::systems::hyperbolic::Law;
+use dgsuite_solve::flow::Law;
 
 /// A field known by name, with the formula of each component: one, or three for a vector.
 pub type KnownField = (&'static str, Vec<&'static str>);
@@ -173,7 +173,7 @@ impl Vocabulary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::systems::hyperbolic::Law;
+    use dgsuite_solve::flow::Law;
 
     fn gas() -> Law {
         Law::Euler { gamma: 1.3, gas_constant: 2.0 }
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn every_derived_quantity_is_a_formula_in_the_variables_of_its_law() {
-        let liquid = Law::Incompressible(crate::systems::incompressible::Incompressible::new(0.1));
+        let liquid = Law::Incompressible(dgsuite_solve::incompressible::Incompressible::new(0.1));
         for law in [gas(), liquid] {
             for dim in [2, 3] {
                 let variables = Variables::of(&law, dim);

@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
 
-use crate::escape::xml as escape;
-use crate::picture::{Picture, Run};
 use crate::plan::print;
 use crate::run::pictures;
-use crate::writer::csv::Columns;
+use dgsuite_output::escape::xml as escape;
+use dgsuite_output::picture::{Picture, Run};
+use dgsuite_output::writer::csv::Columns;
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]

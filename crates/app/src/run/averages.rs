@@ -16,12 +16,12 @@ use self::content::Content;
 
 use super::fields;
 use super::schedule::Schedule;
-use crate::checkpoint::{Checkpoint, Section};
 use crate::plan::AveragesPlan;
 use crate::plan::triggers::Begin;
 use crate::plan::vocabulary::VELOCITY;
-use crate::systems::hyperbolic::Hyperbolic;
-use crate::writer::{Field, UnstructuredFields, Values, VtuOptions, WriterError};
+use dgsuite_output::checkpoint::{Checkpoint, Section};
+use dgsuite_output::writer::{Field, UnstructuredFields, Values, VtuOptions, WriterError};
+use dgsuite_solve::flow::Flow;
 
 /// The components of a symmetric tensor in the order of VTK: xx, yy, zz, xy, yz, xz.
 const SYMMETRIC: [(usize, usize); 6] = [(0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)];
@@ -112,7 +112,7 @@ impl<'a> Averages<'a> {
     }
 
     /// Takes a sample if one is due now or if there is none yet, once means have begun.
-    pub fn record(&mut self, solver: &Hyperbolic, now: TimePoint) {
+    pub fn record(&mut self, solver: &Flow, now: TimePoint) {
         let due = self.schedule.due(now);
         if !(due || self.last.is_none() || self.other.is_some()) {
             return;
@@ -188,13 +188,7 @@ impl<'a> Averages<'a> {
     ///
     /// # Errors
     /// The errors of the writer.
-    pub fn write(
-        &self,
-        solver: &Hyperbolic,
-        t: f64,
-        path: &Path,
-        options: &VtuOptions,
-    ) -> Result<(), WriterError> {
+    pub fn write(&self, solver: &Flow, t: f64, path: &Path, options: &VtuOptions) -> Result<(), WriterError> {
         let Some((before, earlier)) = &self.last else { return Ok(()) };
         let length = self.length + (t - before);
         let mut means = self.sample(solver, t);
@@ -209,7 +203,7 @@ impl<'a> Averages<'a> {
         means.write(path, options).map(|_| ())
     }
 
-    fn sample(&self, solver: &Hyperbolic, t: f64) -> UnstructuredFields {
+    fn sample(&self, solver: &Flow, t: f64) -> UnstructuredFields {
         fields::sample(solver, t, self.lattice_order, &self.plan.fields, false)
     }
 }
@@ -299,8 +293,8 @@ fn real(field: &Field) -> &[f64] {
 mod tests {
     use super::*;
     use crate::pipeline::output::Every;
-    use crate::writer::CellBlock;
     use dgsuite_basis::Shape;
+    use dgsuite_output::writer::CellBlock;
     use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 
     /// Two blocks with one point each: `p = 3 + sin t`, and a velocity that turns about `(2, 1, 0)`.

@@ -7,15 +7,15 @@ use serde_json::{Map, Value, json};
 
 use super::error::RunError;
 use crate::plan::ForcesJob;
-use crate::post::forces::{Forces, Scales};
-use crate::post::history::{Series, largest_decay};
-use crate::post::wall::{self, Curves};
-use crate::post::{Surface, line, spectrum};
-use crate::systems::hyperbolic::Hyperbolic;
-use crate::writer::csv::Columns;
+use dgsuite_output::writer::csv::Columns;
+use dgsuite_solve::flow::Flow;
+use dgsuite_solve::post::forces::{Forces, Scales};
+use dgsuite_solve::post::history::{Series, largest_decay};
+use dgsuite_solve::post::wall::{self, Curves};
+use dgsuite_solve::post::{Surface, line, spectrum};
 
 /// Returns the points of all boundaries of a job, as one surface.
-fn surface(solver: &Hyperbolic, job: &ForcesJob) -> Result<Surface, RunError> {
+fn surface(solver: &Flow, job: &ForcesJob) -> Result<Surface, RunError> {
     let mut all = Surface { first: vec![0], ..Surface::default() };
     for name in &job.boundaries {
         all.append(solver.surface(name)?);
@@ -27,7 +27,7 @@ fn surface(solver: &Hyperbolic, job: &ForcesJob) -> Result<Surface, RunError> {
 ///
 /// # Errors
 /// The errors of the solver.
-pub fn forces(solver: &Hyperbolic, job: &ForcesJob) -> Result<(Vec<f64>, Value), RunError> {
+pub fn forces(solver: &Flow, job: &ForcesJob) -> Result<(Vec<f64>, Value), RunError> {
     let forces = Forces::of(&surface(solver, job)?, &job.scales);
     let named = forces.coefficients(&job.scales).named();
     let mut row: Vec<f64> = named.iter().map(|(_, x)| *x).collect();
@@ -48,7 +48,7 @@ pub fn forces(solver: &Hyperbolic, job: &ForcesJob) -> Result<(Vec<f64>, Value),
 ///
 /// # Errors
 /// The errors of the solver.
-pub fn wall(solver: &Hyperbolic, job: &ForcesJob) -> Result<(Curves, Value), RunError> {
+pub fn wall(solver: &Flow, job: &ForcesJob) -> Result<(Curves, Value), RunError> {
     let dim = solver.dim();
     let curves = wall::curves(&surface(solver, job)?, &job.scales, dim);
     let [cp_min, cp_max, _, cf_max] = extremes(&curves);
@@ -89,7 +89,7 @@ pub fn table(curves: &Curves) -> String {
 
 /// Returns the length of a recirculation region along a line; `None` if the flow does not reverse.
 pub fn recirculation(
-    solver: &Hyperbolic,
+    solver: &Flow,
     s: &[f64],
     places: &[Option<(usize, [f64; 3])>],
     along: [f64; 3],

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::checkpoint::Section;
-use crate::systems::{Iterations, SolveStatistics};
+use dgsuite_output::checkpoint::Section;
+use dgsuite_solve::{Iterations, SolveStatistics};
 
 /// The section of a checkpoint with the counts.
 pub const SECTION: &str = "counts";

@@ -19,8 +19,8 @@ use crate::pipeline::Document;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::elliptic::{EllipticPlan, print};
 use crate::plan::{Choices, Outline};
-use crate::systems::elliptic::{Elliptic, EllipticError, Errors, Solved};
-use crate::systems::hyperbolic::OpsError;
+use dgsuite_solve::elliptic::{Elliptic, EllipticError, Errors, Solved};
+use dgsuite_solve::flow::OpsError;
 
 /// A run that is ready to start: the plan is made and the solver is set up.
 pub struct EllipticRun {

@@ -5,8 +5,8 @@ use std::fmt;
 use dgsuite_timeint::TimeError;
 
 use crate::code::Code;
-use crate::systems::SystemError;
-use crate::writer::WriterError;
+use dgsuite_output::writer::WriterError;
+use dgsuite_solve::SystemError;
 
 /// Why a run stopped before its end. Exit code 1.
 #[derive(Debug, thiserror::Error)]

@@ -8,11 +8,11 @@ use dgsuite_physics::formula::Formula;
 
 use crate::plan::FieldsPlan;
 use crate::plan::fields::{OfElement, OutputField};
-use crate::systems::hyperbolic::{Hyperbolic, SampledSet};
-use crate::writer::background::Making;
-use crate::writer::{
+use dgsuite_output::writer::background::Making;
+use dgsuite_output::writer::{
     CellBlock, Field, MAX_LAGRANGE_ORDER, Precision, UnstructuredFields, VtuOptions, WriterError,
 };
+use dgsuite_solve::flow::{Flow, SampledSet};
 
 /// The order of the lattice on which a solution of order `order` is written: its own, at least that of the
 /// geometry, `geometry`, and at least 1.
@@ -24,7 +24,7 @@ pub fn lattice_order(order: usize, geometry: usize) -> usize {
 ///
 /// With `mark_failures`, cells have a field `not_finite`, which is 1 if a value is not a finite number.
 pub fn sample(
-    solver: &Hyperbolic,
+    solver: &Flow,
     time: f64,
     lattice_order: usize,
     fields: &[OutputField],
@@ -40,7 +40,7 @@ pub fn sample(
 
 /// As [`sample`] on the elements of this rank. Collective.
 pub fn sample_own(
-    solver: &Hyperbolic,
+    solver: &Flow,
     time: f64,
     lattice_order: usize,
     fields: &[OutputField],
@@ -53,7 +53,7 @@ pub fn sample_own(
 
 /// Computes fields from sampled values.
 pub(crate) fn compute(
-    solver: &Hyperbolic,
+    solver: &Flow,
     sets: Vec<SampledSet>,
     order: usize,
     fields: &[OutputField],
@@ -65,7 +65,7 @@ pub(crate) fn compute(
 
 /// Computes fields from sampled values; those of whole elements are known.
 fn with_cells(
-    solver: &Hyperbolic,
+    solver: &Flow,
     sets: Vec<SampledSet>,
     order: usize,
     fields: &[OutputField],
@@ -84,7 +84,7 @@ fn with_cells(
 type OfElements<'a> = (&'a str, HashMap<u64, f32>);
 
 /// The fields with one value for each element, by the number of the element in the mesh file.
-fn of_elements<'a>(solver: &Hyperbolic, fields: &'a [OutputField], own: bool) -> Vec<OfElements<'a>> {
+fn of_elements<'a>(solver: &Flow, fields: &'a [OutputField], own: bool) -> Vec<OfElements<'a>> {
     if fields.iter().all(|field| field.of_element.is_none()) {
         return Vec::new();
     }
@@ -113,7 +113,7 @@ fn cells(name: &str, values: &HashMap<u64, f32>, set: &SampledSet) -> Field {
 /// As [`sample`] for fields without derivatives, but the writing thread computes them while the run
 /// continues; `None` if the solver cannot do so.
 pub fn sample_later(
-    solver: &mut Hyperbolic,
+    solver: &mut Flow,
     time: f64,
     order: usize,
     fields: &Arc<[OutputField]>,
@@ -201,7 +201,7 @@ pub fn options(plan: &FieldsPlan) -> VtuOptions {
 /// # Errors
 /// The errors of the writer.
 pub fn write_failed(
-    solver: &Hyperbolic,
+    solver: &Flow,
     time: f64,
     lattice_order: usize,
     fields: &[OutputField],

@@ -27,9 +27,9 @@ use crate::pipeline::Document;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::print::{self, FirstSteps, grouped};
 use crate::plan::{Choices, Outline, Plan};
-use crate::systems::ROOT;
-use crate::systems::hyperbolic::{Description, Device, Hyperbolic, KernelChoice, Law, Norms};
-use crate::writer::WriterError;
+use dgsuite_output::writer::WriterError;
+use dgsuite_solve::ROOT;
+use dgsuite_solve::flow::{Description, Device, Flow, KernelChoice, Law, Norms};
 
 /// A run that is ready to start: the plan is made and the solver is set up, so that the input is known to be
 /// valid.
@@ -37,7 +37,7 @@ pub struct FlowRun {
     /// The plan.
     pub plan: Plan,
     /// The solver, with the initial state or the state of the checkpoint.
-    pub solver: Hyperbolic,
+    pub solver: Flow,
     /// The solver's description of itself.
     pub description: Description,
     /// How the state of a checkpoint was projected, in words.
@@ -74,7 +74,7 @@ impl FlowRun {
                 (solver, Some(projection))
             }
             restart => {
-                let new = || Hyperbolic::new(plan.setup.clone(), plan.initial.as_ref(), 0.0);
+                let new = || Flow::new(plan.setup.clone(), plan.initial.as_ref(), 0.0);
                 let mut solver = new().map_err(refused)?;
                 // Past states belong to the run before.
                 shared::restore(&mut solver, &plan, !choices.project)?;

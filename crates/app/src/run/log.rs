@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::escape::printable;
-use crate::writer::WriterError;
+use dgsuite_output::escape::printable;
+use dgsuite_output::writer::WriterError;
 
 /// Prints the messages of a run: results to standard output, progress and warnings to standard error.
 pub struct Log {

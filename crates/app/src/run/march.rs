@@ -22,10 +22,10 @@ use super::outputs::{Moment, Outputs};
 use super::sections;
 use crate::pipeline::time::SteadySpec;
 use crate::plan::Plan;
-use crate::post::{Surface, slow_outflow};
-use crate::systems::ROOT;
-use crate::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Taken, Trail};
-use crate::writer::WriterError;
+use dgsuite_output::writer::WriterError;
+use dgsuite_solve::ROOT;
+use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Taken, Trail};
+use dgsuite_solve::post::{Surface, slow_outflow};
 
 /// Steps between two evaluations of the residual in a steady run: each costs a right-hand side.
 const RESIDUAL_INTERVAL: u64 = 10;
@@ -41,7 +41,7 @@ const BAR_RESIDUAL_INTERVAL: Duration = Duration::from_secs(2);
 /// A run in progress.
 pub struct March<'a> {
     plan: &'a Plan,
-    solver: &'a mut Hyperbolic,
+    solver: &'a mut Flow,
     log: &'a mut Log,
     controller: Controller,
     /// Step control by an estimate of the error, if chosen.
@@ -77,7 +77,7 @@ impl<'a> March<'a> {
     /// Times that are impossible.
     pub fn new(
         plan: &'a Plan,
-        solver: &'a mut Hyperbolic,
+        solver: &'a mut Flow,
         log: &'a mut Log,
         dofs: usize,
     ) -> Result<Self, RunError> {

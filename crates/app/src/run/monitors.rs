@@ -17,9 +17,9 @@ use crate::pipeline::monitors::Norm;
 use crate::plan::monitors::tables;
 use crate::plan::triggers::Begin;
 use crate::plan::{ForcesJob, Integrand, MonitorJob, Plan};
-use crate::systems::hyperbolic::{Hyperbolic, Norms};
-use crate::writer::csv::{Columns, Table};
-use crate::writer::{VtuOptions, atomic};
+use dgsuite_output::writer::csv::{Columns, Table};
+use dgsuite_output::writer::{VtuOptions, atomic};
+use dgsuite_solve::flow::{Flow, Norms};
 
 /// A monitor during a run.
 pub struct Monitor<'a> {
@@ -100,7 +100,7 @@ impl Monitor<'_> {
     /// The errors of the solver and of the file system.
     pub fn record(
         &mut self,
-        solver: &mut Hyperbolic,
+        solver: &mut Flow,
         now: TimePoint,
         last: &mut LastValues,
         not_finite: &NotFinite,
@@ -242,7 +242,7 @@ impl Monitor<'_> {
 }
 
 /// Returns integrals over the domain; those of derivatives share one sampling of the solution.
-fn integrals(solver: &Hyperbolic, all: &[Integrand]) -> Vec<f64> {
+fn integrals(solver: &Flow, all: &[Integrand]) -> Vec<f64> {
     let (mut of_values, mut of_derivatives) = (Vec::new(), Vec::new());
     for integrand in all {
         match integrand {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::writer::{UnstructuredFields, Values};
+use dgsuite_output::writer::{UnstructuredFields, Values};
 
 /// A list shared by the run and the threads that write its fields.
 #[derive(Clone, Debug, Default)]

@@ -18,18 +18,18 @@ use super::sections;
 use super::shared;
 use super::surfaces;
 use super::triggers::{self, Triggers};
-use crate::checkpoint::{self, Checkpoint};
 use crate::directory::{CHECKPOINTS, Directory, Former};
 use crate::plan::fields::OutputField;
 use crate::plan::monitors::{MonitorJob, MonitorPlan};
 use crate::plan::{Plan, SurfacesPlan};
-use crate::post::settled::Settled;
-use crate::systems::ROOT;
-use crate::systems::hyperbolic::Hyperbolic;
-use crate::writer::background::BackgroundSeries;
-use crate::writer::pvd::Series;
+use dgsuite_output::checkpoint::{self, Checkpoint};
+use dgsuite_output::writer::background::BackgroundSeries;
+use dgsuite_output::writer::pvd::Series;
+use dgsuite_solve::ROOT;
+use dgsuite_solve::flow::Flow;
+use dgsuite_solve::post::settled::Settled;
 
-use crate::writer::{Format, VtuOptions, WriterError};
+use dgsuite_output::writer::{Format, VtuOptions, WriterError};
 
 /// Results that could not be written. On several ranks the others do not know yet: rank 0 goes on with what
 /// all of them do together, until all learn of it.
@@ -217,14 +217,14 @@ impl<'a> Outputs<'a> {
     ///
     /// # Errors
     /// The errors of the solver and of the file system.
-    pub fn write(&mut self, solver: &mut Hyperbolic, now: TimePoint, moment: Moment) -> Result<(), RunError> {
+    pub fn write(&mut self, solver: &mut Flow, now: TimePoint, moment: Moment) -> Result<(), RunError> {
         let start = Instant::now();
         let result = self.write_due(solver, now, moment);
         self.spent += start.elapsed();
         result
     }
 
-    fn write_due(&mut self, solver: &mut Hyperbolic, now: TimePoint, moment: Moment) -> Result<(), RunError> {
+    fn write_due(&mut self, solver: &mut Flow, now: TimePoint, moment: Moment) -> Result<(), RunError> {
         let mut failures = Failures { several: self.plan.setup.comm.size() > 1, first: None };
         // The same on all ranks.
         let due = self.write_each(solver, now, moment, &mut failures)?;
@@ -241,7 +241,7 @@ impl<'a> Outputs<'a> {
     /// Writes everything that is due and returns whether that was anything.
     fn write_each(
         &mut self,
-        solver: &mut Hyperbolic,
+        solver: &mut Flow,
         now: TimePoint,
         moment: Moment,
         failures: &mut Failures,
@@ -400,11 +400,11 @@ impl<'a> Outputs<'a> {
     }
 
     /// Returns the counts of all parts of the run.
-    pub fn counts(&self, solver: &Hyperbolic) -> Counts {
+    pub fn counts(&self, solver: &Flow) -> Counts {
         self.before.and(&self.tally, solver.solves())
     }
 
-    fn write_checkpoint(&mut self, solver: &Hyperbolic, now: TimePoint) -> Result<(), RunError> {
+    fn write_checkpoint(&mut self, solver: &Flow, now: TimePoint) -> Result<(), RunError> {
         let averages = self.averages.as_ref().map_or_else(Vec::new, Averages::save);
         let sections = self.control.iter().map(sections::of_control).chain(sections::of_share(self.shrink));
         let sections = sections.chain(self.steady.iter().map(sections::of_steady));
@@ -434,7 +434,7 @@ impl<'a> Outputs<'a> {
     ///
     /// # Errors
     /// The loss of another rank.
-    pub fn forces_have_settled(&self, solver: &Hyperbolic) -> Result<bool, RunError> {
+    pub fn forces_have_settled(&self, solver: &Flow) -> Result<bool, RunError> {
         let Some(settled) = &self.settled else { return Ok(false) };
         let forces = |monitor: &&MonitorPlan| matches!(monitor.kind, MonitorJob::Forces(_));
         let root = self.plan.setup.comm.rank() == ROOT;
@@ -445,7 +445,7 @@ impl<'a> Outputs<'a> {
     ///
     /// # Errors
     /// The errors of the file system.
-    pub fn write_failed(&self, solver: &Hyperbolic, now: TimePoint) -> Result<PathBuf, RunError> {
+    pub fn write_failed(&self, solver: &Flow, now: TimePoint) -> Result<PathBuf, RunError> {
         let path = self.directory.failed();
         let fields = &self.plan.fields.fields;
         fields::write_failed(solver, now.t, self.lattice_order, fields, &path, &VtuOptions::default())?;

@@ -1,7 +1,7 @@
 //! The curves and axes of a picture, chosen from the columns of a table.
 
-use crate::writer::csv::Columns;
-use crate::writer::plot::{Chart, Curve};
+use dgsuite_output::writer::csv::Columns;
+use dgsuite_output::writer::plot::{Chart, Curve};
 
 /// Curves with fewer points are marked point by point.
 const MANY: usize = 40;

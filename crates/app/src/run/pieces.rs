@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::error::RunError;
 use super::not_finite::{self, NotFinite};
-use crate::systems::{ROOT, SystemError};
-use crate::writer::pvd::Series;
-use crate::writer::{UnstructuredFields, VtuOptions, WriterError, parallel};
+use dgsuite_output::writer::pvd::Series;
+use dgsuite_output::writer::{UnstructuredFields, VtuOptions, WriterError, parallel};
+use dgsuite_solve::{ROOT, SystemError};
 
 /// A series of `.pvtu` files, which all ranks write together.
 ///

@@ -10,12 +10,12 @@ use dgsuite_mesh::{Locator, Mesh};
 use dgsuite_ops::Sample;
 use dgsuite_physics::Exact;
 
-use crate::checkpoint::{Checkpoint, CheckpointError, CheckpointProblem};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::print::grouped;
 use crate::plan::{Choices, Plan};
 use crate::run::stored::{ExportError, Stored};
-use crate::systems::hyperbolic::{Hyperbolic, Law};
+use dgsuite_output::checkpoint::{Checkpoint, CheckpointError, CheckpointProblem};
+use dgsuite_solve::flow::{Flow, Law};
 
 /// How far outside of the stored mesh a point may lie, as a share of the length of the nearest element: where
 /// the meshes follow a curved boundary, they do not agree.
@@ -33,7 +33,7 @@ pub(super) fn onto_mesh(
     choices: &Choices,
     file: &Path,
     saved: &Checkpoint,
-) -> Result<(Hyperbolic, String), InputError> {
+) -> Result<(Flow, String), InputError> {
     if plan.setup.comm.size() > 1 {
         choices.one_rank("projections from another mesh")?;
     }
@@ -57,7 +57,7 @@ pub(super) fn onto_mesh(
         return Err(refused(CheckpointProblem::Mismatch { what: "a mesh of", found, wanted }));
     };
     let state = Projected::new(other, before.conserved(stored.order(), false));
-    let mut solver = Hyperbolic::new(plan.setup.clone(), &state, saved.now.t)
+    let mut solver = Flow::new(plan.setup.clone(), &state, saved.now.t)
         .map_err(|error| InputError::at(plan.outline.places.of(&error), Problem::Setup { error }))?;
     if let Some(problem) = state.missed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(refused(problem));
@@ -76,7 +76,7 @@ pub(super) fn onto_mesh(
 
 /// Says how a restored state of another order was projected; `None` if it has the order of the run. A higher
 /// order has the same polynomials, of a lower one the highest modes are left out.
-pub(super) fn to_order(solver: &Hyperbolic, file: &Path, saved: &Checkpoint) -> Option<String> {
+pub(super) fn to_order(solver: &Flow, file: &Path, saved: &Checkpoint) -> Option<String> {
     let (from, to) = (saved.state.order, solver.setup().order);
     if from == to {
         return None;
@@ -91,7 +91,7 @@ pub(super) fn to_order(solver: &Hyperbolic, file: &Path, saved: &Checkpoint) -> 
 }
 
 /// The largest change of an integral of a conserved variable, relative to that of its absolute value.
-fn change(before: &Hyperbolic, after: &Hyperbolic) -> String {
+fn change(before: &Flow, after: &Flow) -> String {
     let (old, new, sizes) = (before.conserved_totals(), after.conserved_totals(), before.absolute_totals());
     let change = |k: usize| {
         let size = if sizes[k] > 0.0 { sizes[k] } else { 1.0 };

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::fields::evaluate;
 use crate::plan::samples::Placed;
 use crate::plan::samples::Places;
-use crate::post::points::at_places;
-use crate::systems::hyperbolic::Hyperbolic;
-use crate::writer::{CellBlock, Field, UnstructuredFields};
+use dgsuite_output::writer::{CellBlock, Field, UnstructuredFields};
+use dgsuite_solve::flow::Flow;
+use dgsuite_solve::post::points::at_places;
 
 /// Evaluates formulas, with the arguments of [`Vocabulary::new`](crate::plan::vocabulary::Vocabulary::new),
 /// at points: `[point][formula]`. Values are NaN at points outside of the mesh, and on all ranks but the
@@ -17,12 +17,7 @@ use crate::writer::{CellBlock, Field, UnstructuredFields};
 ///
 /// Derivatives are those of output files, with the jumps between elements lifted, for which the whole
 /// solution is sampled.
-pub fn at_points(
-    solver: &Hyperbolic,
-    points: &[Placed],
-    formulas: &[Formula],
-    gradients: bool,
-) -> Vec<Vec<f64>> {
+pub fn at_points(solver: &Flow, points: &[Placed], formulas: &[Formula], gradients: bool) -> Vec<Vec<f64>> {
     let places: Vec<_> = points.iter().map(|(_, place)| *place).collect();
     let mut values = vec![vec![f64::NAN; formulas.len()]; points.len()];
     if gradients {

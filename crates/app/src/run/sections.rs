@@ -2,7 +2,7 @@
 
 use dgsuite_timeint::{Memory, Progress};
 
-use crate::checkpoint::{Checkpoint, Section};
+use dgsuite_output::checkpoint::{Checkpoint, Section};
 
 /// The section with the state of the control of errors.
 const CONTROL: &str = "control";

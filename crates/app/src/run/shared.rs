@@ -9,12 +9,12 @@ use dgsuite_ops::{OpsError, agree};
 use serde::{Deserialize, Serialize};
 
 use super::error::RunError;
-use crate::checkpoint::{self, Checkpoint, CheckpointError, Coefficients, Draft};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::Plan;
-use crate::systems::hyperbolic::{Hyperbolic, State};
-use crate::systems::{ROOT, Ranges, SystemError};
-use crate::writer::WriterError;
+use dgsuite_output::checkpoint::{self, Checkpoint, CheckpointError, Coefficients, Draft};
+use dgsuite_output::writer::WriterError;
+use dgsuite_solve::flow::{Flow, State};
+use dgsuite_solve::{ROOT, Ranges, SystemError};
 
 /// The file that rank 0 has begun.
 #[derive(Default, Deserialize, Serialize)]
@@ -100,7 +100,7 @@ fn own_ranges(path: &Path, at: u64, ranges: &Ranges, numbers: &[f64]) -> Result<
 /// # Errors
 /// A file that cannot be read or is damaged, a state that does not fit; on one rank, and
 /// [`OpsError::OtherRank`] on the others, if they do not all find it.
-pub fn restore(solver: &mut Hyperbolic, plan: &Plan, histories: bool) -> Result<(), InputError> {
+pub fn restore(solver: &mut Flow, plan: &Plan, histories: bool) -> Result<(), InputError> {
     let Some((file, saved)) = &plan.restart else { return Ok(()) };
     let comm = plan.setup.comm.as_ref();
     let unusable = |error: CheckpointError| {

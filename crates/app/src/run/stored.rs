@@ -13,15 +13,15 @@ pub use self::error::ExportError;
 pub use self::fields::Fields;
 use self::solution::{Opened, Solution};
 use super::fields::lattice_order;
-use crate::checkpoint::{self, CheckpointProblem};
 use crate::pipeline::output::FieldSpec;
 use crate::pipeline::overrides::Override;
 use crate::pipeline::{Document, Sections};
 use crate::plan::Choices;
-use crate::systems::hyperbolic::Hyperbolic;
-use crate::writer::{CellBlock, Precision, VtuOptions};
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::Sample;
+use dgsuite_output::checkpoint::{self, CheckpointProblem};
+use dgsuite_output::writer::{CellBlock, Precision, VtuOptions};
+use dgsuite_solve::flow::Flow;
 
 /// Opens the state in a checkpoint of a run.
 type Open = fn(&Document, &Choices, &Path) -> Result<Opened, ExportError>;
@@ -84,8 +84,8 @@ impl Stored {
     }
 
     /// The solver of a model in time, with the state.
-    pub(crate) fn solver(&self) -> Option<&Hyperbolic> {
-        self.solution.hyperbolic()
+    pub(crate) fn solver(&self) -> Option<&Flow> {
+        self.solution.flow()
     }
 
     /// The order of the cells that the run itself writes.

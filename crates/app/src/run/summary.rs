@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::RunError;
-use crate::systems::SystemError;
+use dgsuite_solve::SystemError;
 
 /// Returns the summary of a run that has begun at `date` and is in progress or was killed; it replaces the
 /// summary of a former run.

@@ -6,7 +6,7 @@ use dgsuite_basis::Shape;
 use dgsuite_basis::lattice::lattice;
 use dgsuite_mesh::{Across, Mesh};
 
-use crate::writer::{CellBlock, Field, UnstructuredFields, Values};
+use dgsuite_output::writer::{CellBlock, Field, UnstructuredFields, Values};
 
 /// Returns the faces of `boundaries` as cells, with the point values of `volume`, whose first cell field is
 /// the number of the element.

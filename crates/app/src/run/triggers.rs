@@ -9,8 +9,8 @@ use dgsuite_timeint::{TimePoint, same_time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::checkpoint::Section;
 use crate::plan::triggers::{Begin, Conditions, TriggerPlan};
+use dgsuite_output::checkpoint::Section;
 
 /// The section of a checkpoint with the state of the triggers.
 pub const SECTION: &str = "triggers";

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use crate::pipeline::study::{RateIn, StudySpec};
 use crate::plan::print::grouped;
 use crate::run::summary::number_at;
-use crate::systems::RankMesh;
-use crate::writer::plot::{Chart, Curve};
+use dgsuite_output::writer::plot::{Chart, Curve};
+use dgsuite_solve::RankMesh;
 
 /// The value of an axis in a case.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use crate::pipeline::node::Value;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::section::{Section, choice};
 use crate::pipeline::source::Place;
-use crate::systems::setup::MAX_ORDER;
+use dgsuite_solve::setup::MAX_ORDER;
 
 /// The default order.
 const DEFAULT_ORDER: usize = 3;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Absent, Key, Kind, Low, Part, Range, Scope, all, at, steps};
-use crate::nearest::nearest;
+use dgsuite_output::nearest::nearest;
 
 /// A path for which the table has no key.
 #[derive(Debug, thiserror::Error)]

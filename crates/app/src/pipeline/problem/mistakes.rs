@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{InputError, Problem, cut};
-use crate::escape::printable;
 use crate::pipeline::source::{Place, Source};
+use dgsuite_output::escape::printable;
 
 /// The values of all results, or all of their mistakes.
 ///

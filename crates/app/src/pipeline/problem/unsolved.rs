@@ -2,7 +2,7 @@
 
 use dgsuite_amg::SolveError;
 
-use crate::systems::LinearSystem;
+use dgsuite_solve::LinearSystem;
 
 /// Number of residuals that are printed.
 const SHOWN: usize = 8;

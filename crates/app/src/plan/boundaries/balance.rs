@@ -9,9 +9,9 @@ use dgsuite_physics::Exact;
 use super::prescribed::area_vector;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Place;
-use crate::systems::SystemError;
-use crate::systems::hyperbolic::{BoundaryKind, Law};
-use crate::systems::incompressible::wall_velocity;
+use dgsuite_solve::SystemError;
+use dgsuite_solve::flow::{BoundaryKind, Law};
+use dgsuite_solve::incompressible::wall_velocity;
 
 /// The largest net flux, relative to all flux in and out, that is accepted. What is left may come from the
 /// quadrature here, and from faces that deviate from a curved boundary: each step of a run checks its own

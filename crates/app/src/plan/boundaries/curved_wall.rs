@@ -10,9 +10,9 @@ use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::quantity::VectorQuantity;
 use crate::pipeline::source::Located;
 use crate::pipeline::state::BoundarySpec;
-use crate::systems::RankMesh;
-use crate::systems::curved_wall::EstimatedNormals;
-use crate::systems::hyperbolic::BoundaryKind;
+use dgsuite_solve::RankMesh;
+use dgsuite_solve::curved_wall::EstimatedNormals;
+use dgsuite_solve::flow::BoundaryKind;
 
 /// The angle between a given normal and a face from which on the normal is that of something else.
 const TOO_FAR: f64 = FRAC_PI_4;

@@ -16,7 +16,7 @@ use crate::pipeline::source::{Located, Place};
 use crate::pipeline::state::{Condition, WallMotion};
 use crate::plan::states::States;
 use crate::plan::variables::{At, AtStart};
-use crate::systems::hyperbolic::BoundaryKind;
+use dgsuite_solve::flow::BoundaryKind;
 
 /// The largest allowed velocity across the wall, relative to its largest speed: faces deviate from the
 /// surface of the body.

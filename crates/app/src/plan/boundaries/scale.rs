@@ -6,7 +6,7 @@ use super::prescribed::Numbers;
 use crate::pipeline::checks::rounded;
 use crate::pipeline::state::Condition;
 use crate::plan::states::States;
-use crate::systems::hyperbolic::BoundaryKind;
+use dgsuite_solve::flow::BoundaryKind;
 
 /// Pressures that differ by this factor are taken for numbers in different units.
 const FACTOR: f64 = 100.0;

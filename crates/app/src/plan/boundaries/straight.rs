@@ -1,7 +1,7 @@
 //! Walls of round bodies in meshes of straight elements.
 
 use crate::pipeline::state::{BoundarySpec, Condition};
-use crate::systems::RankMesh;
+use dgsuite_solve::RankMesh;
 
 /// The order from which on straight faces bound the accuracy.
 const HIGH: usize = 2;

@@ -12,7 +12,7 @@ use crate::pipeline::problem::mistakes::{both, each};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Place;
 use crate::plan::boundaries::{is_periodic, none_is_missing};
-use crate::systems::elliptic::{BoundaryFunction, EllipticCondition, EllipticKind};
+use dgsuite_solve::elliptic::{BoundaryFunction, EllipticCondition, EllipticKind};
 
 /// Returns the condition on every boundary of the mesh.
 ///

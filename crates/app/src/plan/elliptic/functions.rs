@@ -7,7 +7,7 @@ use dgsuite_physics::trace::{Recording, Sym};
 use dgsuite_physics::{Dual, Real};
 
 use crate::pipeline::source::Place;
-use crate::systems::elliptic::{BoundaryFunction, Function};
+use dgsuite_solve::elliptic::{BoundaryFunction, Function};
 
 /// The variables of the formulas.
 pub const COORDINATES: [&str; 3] = ["x", "y", "z"];

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::EllipticPlan;
 use crate::plan::print::results::checks;
 use crate::plan::print::{bytes, counted_shapes, grouped, threads};
-use crate::systems::elliptic::{EllipticDescription, Preconditioning};
+use dgsuite_solve::elliptic::{EllipticDescription, Preconditioning};
 
 /// Describes the plan, one line for each part, with the table of levels.
 pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {

@@ -5,7 +5,7 @@ use crate::pipeline::elliptic::EllipticPipeline;
 use crate::pipeline::mesh::MeshSource;
 use crate::pipeline::node::Node;
 use crate::plan::resolved::{Tree, number, path_text, text};
-use crate::systems::elliptic::EllipticSetup;
+use dgsuite_solve::elliptic::EllipticSetup;
 
 /// Returns the tree of the file with every default filled in.
 pub(super) fn resolve(document: &Document, file: &EllipticPipeline, setup: &EllipticSetup) -> Node {

@@ -10,8 +10,8 @@ use crate::pipeline::Document;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::state::Condition;
 use crate::plan::{Choices, Plan, monitors};
-use crate::systems::words::{Reader, Words};
-use crate::systems::{ROOT, RankMesh};
+use dgsuite_solve::words::{Reader, Words};
+use dgsuite_solve::{ROOT, RankMesh};
 
 impl Plan {
     /// Resolves a file on all ranks of `comm`. Rank 0 makes its plan first, on the whole mesh; the others
@@ -91,7 +91,7 @@ mod tests {
 
     use super::*;
     use crate::pipeline::source::Source;
-    use crate::systems::hyperbolic::BoundaryKind;
+    use dgsuite_solve::flow::BoundaryKind;
 
     const FLOW: &str = "\
 mesh:

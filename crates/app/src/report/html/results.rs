@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{flatten, number, words};
-use crate::post::spectrum;
-use crate::writer::csv::Columns;
+use dgsuite_output::writer::csv::Columns;
+use dgsuite_solve::post::spectrum;
 
 /// Sections of the summary that are results, after the forces.
 const SECTIONS: [&str; 11] = [

@@ -6,7 +6,7 @@ use dgsuite_gpu::GpuError;
 use crate::code::Code;
 use crate::plan::elliptic::EllipticPlan;
 use crate::run::Status;
-use crate::systems::elliptic::{BadDatum, Orders, Preconditioning, SmootherKind, Solved};
+use dgsuite_solve::elliptic::{BadDatum, Orders, Preconditioning, SmootherKind, Solved};
 
 /// A solve that did not succeed.
 #[derive(Clone, Debug, PartialEq)]

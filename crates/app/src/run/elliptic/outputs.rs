@@ -3,7 +3,6 @@
 use dgsuite_timeint::TimePoint;
 
 use super::Failure;
-use crate::checkpoint::{self, Checkpoint};
 use crate::directory::Directory;
 use crate::plan::elliptic::functions::ExactSolution;
 use crate::plan::elliptic::{EllipticField, EllipticPlan, FieldContent};
@@ -11,11 +10,12 @@ use crate::run::Status;
 use crate::run::fields::lattice_order;
 use crate::run::not_finite::NotFinite;
 use crate::run::pictures;
-use crate::systems::elliptic::{Elliptic, Solved};
-use crate::systems::hyperbolic::SampledSet;
-use crate::writer::{
+use dgsuite_output::checkpoint::{self, Checkpoint};
+use dgsuite_output::writer::{
     CellBlock, Field, Precision, TimeSeries as _, UnstructuredFields, VtuOptions, WriterError, csv,
 };
+use dgsuite_solve::elliptic::{Elliptic, Solved};
+use dgsuite_solve::flow::SampledSet;
 
 /// Writes all results except the summary.
 ///

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::plan::elliptic::EllipticPlan;
 use crate::plan::print::elements_by_shape;
-use crate::systems::elliptic::{Elliptic, Errors, Solved};
+use dgsuite_solve::elliptic::{Elliptic, Errors, Solved};
 
 /// Returns the summary without its status, errors and checks.
 pub(super) fn facts(

@@ -1,7 +1,7 @@
 //! Open boundaries of incompressible flow through which fluid comes back, as a likely reason of a failure.
 
-use crate::post::Surface;
-use crate::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law};
+use dgsuite_solve::flow::{BoundaryKind, Flow, Law};
+use dgsuite_solve::post::Surface;
 
 /// Smallest share of the inflow in all flow through a boundary that is reported. Above the largest one the
 /// boundary is meant as an inlet.
@@ -10,7 +10,7 @@ const MOST: f64 = 0.99;
 
 /// Returns hints about boundaries whose pressure does not fall where fluid comes back, and through which
 /// much of it does in the present state.
-pub(super) fn hints(solver: &Hyperbolic) -> Vec<String> {
+pub(super) fn hints(solver: &Flow) -> Vec<String> {
     if !matches!(solver.setup().law, Law::Incompressible(_)) {
         return Vec::new();
     }

@@ -5,7 +5,7 @@ use dgsuite_timeint::StepSize;
 use crate::pipeline::output::Every;
 use crate::plan::Plan;
 use crate::plan::print::{FirstSteps, grouped};
-use crate::systems::hyperbolic::{Hyperbolic, Law, SampledSet, StepMeasure};
+use dgsuite_solve::flow::{Flow, Law, SampledSet, StepMeasure};
 
 /// Returns the warnings.
 pub(super) fn doubts(plan: &Plan, steps: FirstSteps) -> Vec<String> {
@@ -27,7 +27,7 @@ pub(super) fn doubts(plan: &Plan, steps: FirstSteps) -> Vec<String> {
 
 /// Returns the largest stable step at the start, where it is known and bounds the steps: sub-steps of
 /// convection are stable by themselves.
-pub(super) fn stable_step(plan: &Plan, solver: &mut Hyperbolic) -> Option<f64> {
+pub(super) fn stable_step(plan: &Plan, solver: &mut Flow) -> Option<f64> {
     let explicit = plan.time.stable_radius * solver.stable_dt().ok()?;
     let stable = match (&plan.setup.law, plan.time.step) {
         (Law::Incompressible(law), _) if law.subcycles.is_some() => return None,
@@ -50,7 +50,7 @@ fn damped(time_order: usize) -> f64 {
 }
 
 /// The largest speed at points of the elements.
-fn fastest(plan: &Plan, solver: &Hyperbolic) -> f64 {
+fn fastest(plan: &Plan, solver: &Flow) -> f64 {
     let dim = solver.dim();
     let square = |set: &SampledSet, i: usize| -> f64 { (0..dim).map(|d| set.values[d][i].powi(2)).sum() };
     let sets = solver.sample(plan.setup.order.clamp(1, 3));

@@ -8,10 +8,8 @@ use crate::plan::Plan;
 use crate::run::RunError;
 use crate::run::log::Log;
 use crate::run::outputs::Outputs;
-use crate::systems::SystemError;
-use crate::systems::hyperbolic::{
-    BoundaryKind, Coldest, Hyperbolic, Law, Origin, Riemann, Setup, StepMeasure, Trail,
-};
+use dgsuite_solve::SystemError;
+use dgsuite_solve::flow::{BoundaryKind, Coldest, Flow, Law, Origin, Riemann, Setup, StepMeasure, Trail};
 
 const NO_CHECKPOINT: &str =
     "hint: `output.checkpoint: { every: T }` writes checkpoints from which a run can be restarted";
@@ -20,7 +18,7 @@ const NO_CHECKPOINT: &str =
 pub(super) fn explain(
     error: &RunError,
     outputs: &Outputs<'_>,
-    solver: &mut Hyperbolic,
+    solver: &mut Flow,
     (plan, (stable_cfl, stable_dt), trail): (&Plan, (Option<f64>, Option<f64>), &Trail),
     now: TimePoint,
     log: &mut Log,
@@ -196,7 +194,7 @@ const LOOKS: usize = 16;
 
 /// Returns a message about the formula of a boundary or source term that is not finite in the step that
 /// failed, with its place in the file.
-fn bad_formula(plan: &Plan, solver: &Hyperbolic, trail: &Trail, now: TimePoint) -> Option<String> {
+fn bad_formula(plan: &Plan, solver: &Flow, trail: &Trail, now: TimePoint) -> Option<String> {
     let (start, dt) = trail.last_step().unwrap_or((now.t, solver.time() - now.t));
     let times: Vec<f64> = (0..=LOOKS).map(|i| start + dt * i as f64 / LOOKS as f64).collect();
     let order = plan.setup.order.max(1);

@@ -10,8 +10,8 @@ use crate::plan::print::elements_by_shape;
 use crate::run::RunError;
 use crate::run::counts::{Counts, Solves, Tally};
 use crate::run::monitors::{LastValues, norm_of};
-use crate::systems::hyperbolic::{Description, Hyperbolic, KernelChoice, Norms, Precision};
-use crate::systems::{Iterations, PhaseSeconds, SystemError};
+use dgsuite_solve::flow::{Description, Flow, KernelChoice, Norms, Precision};
+use dgsuite_solve::{Iterations, PhaseSeconds, SystemError};
 
 /// Data at the end of a run.
 pub(super) struct Facts<'a> {
@@ -38,7 +38,7 @@ pub(super) struct Facts<'a> {
 }
 
 /// Returns the summary without its status, errors and checks.
-pub(super) fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
+pub(super) fn facts(facts: &Facts<'_>, solver: &Flow) -> Map<String, Value> {
     let (plan, counts) = (facts.plan, facts.counts);
     let mesh = &plan.setup.mesh;
     let run_s = facts.tally.spent.as_secs_f64();

@@ -11,8 +11,8 @@ use super::ahead::{BATCH, DEPTH, DISTANCE, FEWEST};
 use crate::pipeline::time::AdaptiveSpec;
 use crate::run::error::RunError;
 use crate::run::sections;
-use crate::systems::engine::Ahead;
-use crate::systems::hyperbolic::Taken;
+use dgsuite_solve::Ahead;
+use dgsuite_solve::flow::Taken;
 
 /// Largest number of attempts at a step; the last one is less than a millionth of the first.
 const MOST: u32 = 20;

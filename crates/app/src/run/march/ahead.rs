@@ -13,7 +13,7 @@ use dgsuite_timeint::{StepSize, TimePoint};
 
 use super::March;
 use crate::run::error::RunError;
-use crate::systems::engine::Ahead;
+use dgsuite_solve::Ahead;
 
 /// Largest number of steps in a batch.
 pub(super) const BATCH: u64 = 24;

@@ -7,7 +7,7 @@ use dgsuite_timeint::{StepSize, TimeError};
 
 use super::March;
 use crate::run::error::{LARGER_FAIL, RunError};
-use crate::systems::hyperbolic::{FASTER, Fastest};
+use dgsuite_solve::flow::{FASTER, Fastest};
 
 impl March<'_> {
     /// Returns the largest step that the prescribed states at boundaries allow; infinite if they are not much

@@ -6,7 +6,7 @@ use super::March;
 use crate::plan::Plan;
 use crate::run::error::RunError;
 use crate::run::sections;
-use crate::systems::SystemError;
+use dgsuite_solve::SystemError;
 
 /// Growth of the step after a step that did not fail.
 const GROWTH: f64 = 1.2;

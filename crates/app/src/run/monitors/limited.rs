@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use crate::plan::monitors::LIMITED_COLUMNS;
-use crate::systems::hyperbolic::Hyperbolic;
-use crate::writer::csv::Columns;
+use dgsuite_output::writer::csv::Columns;
+use dgsuite_solve::flow::Flow;
 
 /// Returns one row.
-pub(super) fn row(solver: &Hyperbolic) -> [f64; 4] {
+pub(super) fn row(solver: &Flow) -> [f64; 4] {
     let (share, factor) = solver.limited().map_or((0.0, 1.0), |limited| (limited.share, limited.least));
     let [density, pressure] = solver.least().unwrap_or([f64::NAN; 2]);
     [share, factor, density, pressure]

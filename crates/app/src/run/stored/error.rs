@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::checkpoint::CheckpointError;
 use crate::pipeline::problem::InputError;
-use crate::writer::WriterError;
+use dgsuite_output::checkpoint::CheckpointError;
+use dgsuite_output::writer::WriterError;
 
 /// Why a state was not exported.
 #[derive(Debug, thiserror::Error)]

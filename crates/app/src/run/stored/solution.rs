@@ -7,7 +7,6 @@ use dgsuite_ops::Sample;
 
 use super::fields::of_last_step;
 use super::{ExportError, Fields};
-use crate::checkpoint::{self, Checkpoint};
 use crate::pipeline::Document;
 use crate::pipeline::output::FieldSpec;
 use crate::pipeline::problem::{InputError, Problem};
@@ -17,9 +16,10 @@ use crate::plan::{Choices, Outline, Plan};
 use crate::run::elliptic::outputs;
 use crate::run::fields::compute;
 use crate::run::shared;
-use crate::systems::elliptic::{self, LAW, located};
-use crate::systems::hyperbolic::Hyperbolic;
-use crate::writer::CellBlock;
+use dgsuite_output::checkpoint::{self, Checkpoint};
+use dgsuite_output::writer::CellBlock;
+use dgsuite_solve::elliptic::{self, LAW, located};
+use dgsuite_solve::flow::Flow;
 
 /// A solution with the plan of its run.
 pub(crate) trait Solution {
@@ -45,7 +45,7 @@ pub(crate) trait Solution {
     fn compute(&self, samples: Vec<Sample>, order: usize, fields: &Fields) -> Vec<CellBlock>;
 
     /// The solver of a model in time, with the state.
-    fn hyperbolic(&self) -> Option<&Hyperbolic> {
+    fn flow(&self) -> Option<&Flow> {
         None
     }
 }
@@ -54,7 +54,7 @@ pub(crate) trait Solution {
 pub(crate) type Opened = (Checkpoint, Box<dyn Solution>);
 
 /// The state of a model in time.
-struct FlowState(Plan, Hyperbolic);
+struct FlowState(Plan, Flow);
 
 /// Opens the state of a model in time.
 ///
@@ -68,7 +68,7 @@ pub(crate) fn flow(document: &Document, choices: &Choices, file: &Path) -> Resul
     let choices = Choices { restart: Some(file.to_owned()), ..choices.clone() };
     let plan = Plan::new(document, &choices).map_err(refused)?;
     let setup = |error| InputError::nowhere(Problem::Setup { error });
-    let mut solver = Hyperbolic::new(plan.setup.clone(), plan.initial.as_ref(), 0.0).map_err(setup)?;
+    let mut solver = Flow::new(plan.setup.clone(), plan.initial.as_ref(), 0.0).map_err(setup)?;
     let saved = plan.restart.as_ref().map(|(_, saved)| saved);
     let saved = saved.ok_or_else(|| ExportError::NoState { path: file.to_owned() })?.clone();
     shared::restore(&mut solver, &plan, true).map_err(refused)?;
@@ -113,7 +113,7 @@ impl Solution for FlowState {
         pieces
     }
 
-    fn hyperbolic(&self) -> Option<&Hyperbolic> {
+    fn flow(&self) -> Option<&Flow> {
         Some(&self.1)
     }
 }

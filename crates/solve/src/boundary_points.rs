@@ -1,0 +1,141 @@
+//! The flow on a boundary: primitive variables, viscous stress and heat flux at the points of its faces.
+
+use super::setup::{BoundaryKind, Law};
+use crate::post::{Surface, dot};
+use dgsuite_ops::BoundarySamples;
+use dgsuite_physics::incompressible::wall_force;
+
+/// Returns the flow at the points of a boundary; `primitive` turns a conserved state into a primitive one.
+///
+/// Stress and heat come from the diffusive flux of the scheme, `(0, τ·n, v·τ·n − q·n)`. For incompressible
+/// flow the stress is `τ = ν (∇u + ∇uᵀ)` of the lifted gradient, and there is no heat. On the wall of a gas
+/// the pressure is that of the scheme too: the normal component of its momentum flux, so that the forces
+/// balance the momentum of the flow. On other boundaries it is the pressure of the inner state.
+pub(crate) fn surface(
+    samples: BoundarySamples,
+    law: &Law,
+    kind: Option<&BoundaryKind>,
+    dim: usize,
+    primitive: impl Fn(&[f64], &mut [f64]),
+) -> Surface {
+    let n = samples.points.len();
+    let fields = samples.inner.first().map_or(0, Vec::len);
+    let mut values = vec![vec![0.0; n]; fields];
+    let mut w = vec![0.0; fields];
+    for (i, u) in samples.inner.iter().enumerate() {
+        primitive(u, &mut w);
+        for k in 0..fields {
+            values[k][i] = w[k];
+        }
+    }
+    let momentum =
+        |flux: &[f64]| -> [f64; 3] { std::array::from_fn(|d| if d < dim { flux[1 + d] } else { 0.0 }) };
+    let wall = matches!(
+        kind,
+        Some(
+            BoundaryKind::SlipWall
+                | BoundaryKind::CurvedSlipWall { .. }
+                | BoundaryKind::Symmetry
+                | BoundaryKind::NoSlipWall { .. }
+        )
+    );
+    if let (true, Some(pressure)) = (wall && law.gas().is_some(), values.last_mut()) {
+        for (i, p) in pressure.iter_mut().enumerate() {
+            *p = dot(momentum(&samples.inviscid[i]), samples.normals[i]);
+        }
+    }
+    let (mut traction, mut heat) = (Vec::new(), Vec::new());
+    if let Law::Incompressible(law) = law {
+        let stress = if dim == 2 { stress::<2> } else { stress::<3> };
+        let gradients = samples.gradients.iter().zip(&samples.normals);
+        traction = gradients.map(|(grad, n)| stress(law.viscosity, grad, n)).collect();
+    }
+    if let Law::NavierStokes(_) = law {
+        for (flux, u) in samples.diffusive.iter().zip(&samples.states) {
+            let stress = momentum(flux);
+            let work = dot(stress, momentum(u)) / u[0];
+            heat.push(work - flux[fields - 1]);
+            traction.push(stress);
+        }
+    }
+    Surface {
+        first: samples.first,
+        points: samples.points,
+        normals: samples.normals,
+        weights: samples.weights,
+        values,
+        traction,
+        heat,
+    }
+}
+
+/// Returns `τ·n` with `τ = ν (∇u + ∇uᵀ)`, from the gradient of the state `(u_1, …, u_D, p)`, `[axis][field]`.
+fn stress<const D: usize>(viscosity: f64, grad: &[Vec<f64>], n: &[f64; 3]) -> [f64; 3] {
+    let grad: [[f64; D]; D] = std::array::from_fn(|d| std::array::from_fn(|i| grad[d][i]));
+    let (_, friction) = wall_force(viscosity, 0.0, &grad, &std::array::from_fn(|d| n[d]));
+    std::array::from_fn(|d| if d < D { -friction[d] } else { 0.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::incompressible::Incompressible;
+    use dgsuite_physics::navier_stokes::Viscosity;
+    use dgsuite_physics::{Diffusion as _, Euler, Law as _, NavierStokes};
+
+    #[test]
+    fn a_sheared_and_heated_gas_pulls_and_warms_its_wall() {
+        // At the wall y = 0 with the normal −y: ∂u/∂y = 3, ρ = p = 1, ∂ρ/∂y = −2 at constant pressure:
+        // ∂T/∂y = 2.
+        let (gas, viscosity) = (Euler { gamma: 1.4 }, Viscosity::Constant { mu: 0.1 });
+        let viscous = NavierStokes { gas, prandtl: 0.7, viscosity, gas_constant: 1.0 };
+        let (state, n) = ([1.0, 0.0, 0.0, 2.5], [0.0, -1.0]);
+        let flux = viscous.normal_diffusive_flux(&state, &[[0.0; 4], [-2.0, 3.0, 0.0, 0.0]], &n);
+        let samples = BoundarySamples {
+            first: vec![0, 1],
+            points: vec![[0.5, 0.0, 0.0]],
+            normals: vec![[0.0, -1.0, 0.0]],
+            weights: vec![1.0],
+            inner: vec![state.to_vec()],
+            states: vec![state.to_vec()],
+            inviscid: vec![vec![0.0, 0.0, -1.25, 0.0]],
+            diffusive: vec![flux.to_vec()],
+            ..BoundarySamples::default()
+        };
+        let wall = BoundaryKind::NoSlipWall { velocity: None, temperature: Some(1.0.into()), data: None };
+        let primitive =
+            |u: &[f64], w: &mut [f64]| w.copy_from_slice(&gas.to_primitive(&[u[0], u[1], u[2], u[3]]));
+        let law = Law::NavierStokes(viscous);
+        let surface = |kind: &BoundaryKind| surface(samples.clone(), &law, Some(kind), 2, primitive);
+        let at_wall = surface(&wall);
+        assert_eq!(at_wall.pressure(), [1.25], "the scheme's own on a wall");
+        assert!((surface(&BoundaryKind::Outflow).pressure()[0] - 1.0).abs() < 1e-15);
+        assert!((at_wall.traction[0][0] + 0.3).abs() < 1e-15 && at_wall.traction[0][1].abs() < 1e-15);
+        // q·n = −κ ∂T/∂n, κ = μ c_p/Pr = 0.1 · 3.5/0.7, ∂T/∂n = −2: heat flows into the wall.
+        assert!((at_wall.heat[0] - 1.0).abs() < 1e-14, "{:?}", at_wall.heat);
+    }
+
+    #[test]
+    fn a_sheared_incompressible_fluid_pulls_its_wall() {
+        // At the wall y = 0 with the normal −y: ∂u/∂y = 3, ∂v/∂x = 1, p = 2; the unknowns are u, v, p.
+        let samples = BoundarySamples {
+            first: vec![0, 1],
+            points: vec![[0.5, 0.0, 0.0]],
+            normals: vec![[0.0, -1.0, 0.0]],
+            weights: vec![1.0],
+            inner: vec![vec![0.0, 0.0, 2.0]],
+            states: vec![vec![0.0, 0.0, 2.0]],
+            gradients: vec![vec![vec![0.0, 1.0, 9.0], vec![3.0, 0.0, 9.0]]],
+            inviscid: vec![vec![0.0; 3]],
+            diffusive: vec![vec![0.0; 3]],
+            ..BoundarySamples::default()
+        };
+        let law = Law::Incompressible(Incompressible::new(0.1));
+        let primitive = |u: &[f64], w: &mut [f64]| w.copy_from_slice(u);
+        let wall = BoundaryKind::NoSlipWall { velocity: None, temperature: None, data: None };
+        let at_wall = surface(samples, &law, Some(&wall), 2, primitive);
+        assert_eq!(at_wall.pressure(), [2.0]);
+        assert_eq!(at_wall.traction, [[-0.1 * 4.0, 0.0, 0.0]]);
+        assert!(at_wall.heat.is_empty());
+    }
+}

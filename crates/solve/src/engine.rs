@@ -1,0 +1,598 @@
+//! A conservation law in one precision: the discretisation, a Runge–Kutta scheme and the state.
+
+use super::error::SystemError;
+use super::kernel_choice::KernelChoice;
+use super::ranges::Ranges;
+use super::solves::{Driven, Histories, SolveStatistics};
+use dgsuite_basis::{Representation, Shape};
+use dgsuite_gpu::{ExactSum, GpuError, Host, HostVector, Vector as _};
+use dgsuite_ops::cuda::{Attempt, ControlStart, CudaDiscretization, SamplesUnderWay};
+use dgsuite_ops::{
+    AtPoints, BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StageWeights,
+    StateFloor, StepMeasure,
+};
+use dgsuite_physics::Exact;
+use dgsuite_physics::formula::Formula;
+use dgsuite_timeint::{Rhs, Scheme, Stage, Stepper, TimePoint};
+use std::sync::Arc;
+
+/// Integrands, `[integrand][point]`, of the solution at the points of an element.
+pub(crate) type Elementwise<'a> = dyn Fn(&AtPoints<'_>, &mut [f64]) + Sync + 'a;
+
+/// The interface of an engine, independent of its precision.
+pub(crate) trait Engine: Send {
+    fn discretization(&self) -> &dyn Described;
+    fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError>;
+    fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError>;
+    fn stable_dt(&mut self) -> Result<f64, OpsError>;
+    fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError>;
+    fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
+    fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
+    fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms);
+    fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64>;
+    /// As [`integrate`](Self::integrate), with lifted gradients at time `t`, by a rule of degree `degree`:
+    /// `f` receives the solution at the points of an element.
+    fn integrate_gradients(&self, t: f64, degree: usize, n: usize, f: &Elementwise<'_>) -> Vec<f64>;
+    /// Integrals of formulas of conserved variables, primitive variables and `x y z t`, if the engine has its
+    /// own kernels for them.
+    fn integrate_formulas(&self, _: &[Formula], _: f64) -> Option<Vec<f64>> {
+        None
+    }
+    /// Integrals of formulas of primitive variables, their derivatives `[axis][variable]`, and `x y z t`, if
+    /// the engine has its own kernels for them.
+    fn integrate_derivatives(&self, _: &[&Formula], _degree: usize, _: f64) -> Option<Vec<f64>> {
+        None
+    }
+    fn totals(&self) -> Vec<f64>;
+    fn absolute_totals(&self) -> Vec<f64>;
+    /// Time integrals of the rates of the conserved variables through the boundary of the whole mesh.
+    fn boundary_integrals(&self) -> Vec<f64> {
+        self.boundary_sums().iter().map(ExactSum::value).collect()
+    }
+    /// The same, of the boundary faces of this rank and not rounded yet.
+    fn boundary_sums(&self) -> Vec<ExactSum>;
+    fn set_boundary_sums(&mut self, sums: &[ExactSum]);
+    /// [`Self::boundary_sums`] of all ranks. Collective.
+    fn whole_boundary_sums(&self) -> Vec<ExactSum> {
+        self.boundary_sums()
+    }
+    fn set_whole_boundary_sums(&mut self, sums: &[ExactSum]) {
+        self.set_boundary_sums(sums);
+    }
+    fn sample(&self, order: usize) -> Vec<Sample>;
+    fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample>;
+    /// [`Self::sample`] for this rank's elements, with their indices in the whole mesh; with gradients at
+    /// time `t` if there is one. Collective.
+    fn own_samples(&self, t: Option<f64>, order: usize) -> Vec<Sample> {
+        t.map_or_else(|| self.sample(order), |t| self.sample_with_gradients(t, order))
+    }
+    /// The indices of this rank's elements in the whole mesh; `None` on one rank, which has them all.
+    fn own_elements(&self) -> Option<&[u32]> {
+        None
+    }
+    /// [`Self::sensors`] and [`Self::strengths`] of this rank's elements.
+    fn own_sensors(&self) -> Option<Vec<f32>> {
+        self.sensors()
+    }
+    fn own_strengths(&self) -> Option<Vec<f32>> {
+        self.strengths()
+    }
+    /// Samples of the current state's primitive variables that arrive while the run continues, if the engine
+    /// can do this.
+    fn sample_later(&mut self, _order: usize) -> Option<SamplesUnderWay> {
+        None
+    }
+    fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples>;
+    /// Conserved variables at points, given by element and reference coordinates.
+    fn states_at(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>>;
+    fn to_canonical(&self) -> Vec<f64>;
+    fn set_canonical(&mut self, values: &[f64]) -> Option<()>;
+    /// The state of this rank's elements in canonical order; of all elements on one rank.
+    fn own_canonical(&self) -> Vec<f64> {
+        self.to_canonical()
+    }
+    fn set_own_canonical(&mut self, values: &[f64]) -> Option<()> {
+        self.set_canonical(values)
+    }
+    fn set_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()>;
+    fn set_own_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()> {
+        self.set_canonical_of(from, order, values)
+    }
+    /// The ranges of this rank's elements in a state in canonical order of this basis and order; `None` on
+    /// one rank.
+    fn own_ranges(&self, _from: Representation, _order: usize) -> Option<Ranges> {
+        None
+    }
+    fn variables(&self) -> Vec<&'static str>;
+    fn primitives(&self) -> Vec<&'static str>;
+    fn rhs_evaluations(&self) -> u64;
+    fn state_bytes(&self) -> usize;
+    /// Keeps a copy of the state; `false` if there is not enough memory.
+    fn keep(&mut self) -> bool;
+    /// Returns to the state that was kept last.
+    fn go_back(&mut self);
+
+    /// Sets the weights of the coefficients of this rank's elements, in canonical order, in the norm of a
+    /// step's error.
+    fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError>;
+    /// Takes a step and returns the norm of its weighted error, from the scheme's embedded solution.
+    fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError>;
+    /// Undoes the last attempted step.
+    fn undo_step(&mut self);
+
+    /// The size of the next step of a scheme that limits the growth of its steps, where a step of the size
+    /// `wanted` would be stable.
+    fn next_size(&self, wanted: f64) -> f64 {
+        wanted
+    }
+    /// The number of explicit sub-steps of convection in a step of size `dt` from the current state; 0 for
+    /// none.
+    fn substeps(&mut self, _dt: f64) -> Result<usize, SystemError> {
+        Ok(0)
+    }
+    /// Whether a condition holds on any rank.
+    fn any(&self, here: bool) -> bool {
+        here
+    }
+    /// Returns the failure of the communication with other ranks, if there was one.
+    fn connected(&self) -> Result<(), OpsError> {
+        Ok(())
+    }
+    /// The norm of the jumps of the normal velocity across inner faces, if the law has a velocity.
+    fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
+        Ok(None)
+    }
+    /// The flow that a uniform force drives, if its flow rate is prescribed.
+    fn driven(&self) -> Option<Driven> {
+        None
+    }
+    /// What the limiter did in the last stage; `None` without a limiter.
+    fn limited(&self) -> Option<Limited> {
+        None
+    }
+    /// The smallest density and pressure at the points of the limiter; `None` without one.
+    fn least(&self) -> Option<[f64; 2]> {
+        None
+    }
+    /// The limiter's factor of each element in the last stage; `None` without one.
+    fn strengths(&self) -> Option<Vec<f32>> {
+        None
+    }
+    /// The sensor of each element; `None` without a limiter.
+    fn sensors(&self) -> Option<Vec<f32>> {
+        None
+    }
+    /// The smallest step of the elements at a boundary if their states were the prescribed ones at time `t`.
+    fn stable_dt_at(&self, _boundary: &str, _t: f64) -> f64 {
+        f64::INFINITY
+    }
+    /// Counts and times of the linear solvers, if the steps need them.
+    fn solves(&self) -> Option<SolveStatistics> {
+        None
+    }
+    /// The past states of a multistep scheme; `None` if the scheme does not need any.
+    fn histories(&self) -> Option<Histories> {
+        None
+    }
+    /// Continues with past states, after [`set_canonical`](Self::set_canonical); `None` if they do not fit.
+    /// Without this call the scheme starts again from the state alone.
+    fn set_histories(&mut self, _: &Histories) -> Option<()> {
+        None
+    }
+
+    /// Returns whether steps can be started without waiting for previous ones.
+    fn runs_ahead(&mut self) -> bool {
+        false
+    }
+    /// Starts steps.
+    fn run_ahead(&mut self, _: Ahead<'_>) -> Result<(), OpsError> {
+        Ok(())
+    }
+    /// Waits for the oldest steps in progress. Returns the step bounds after each step (after the last one,
+    /// if sizes were given), or `None` if a state was bad.
+    fn finish_ahead(&mut self) -> Result<Option<Vec<f64>>, OpsError> {
+        Ok(None)
+    }
+    /// Waits for the oldest attempts in progress.
+    fn finish_attempts(&mut self) -> Result<Vec<Attempt>, OpsError> {
+        Ok(Vec::new())
+    }
+    /// Returns to the state before the steps that were finished last, and discards all that are in progress.
+    fn undo_ahead(&mut self) -> Result<(), OpsError> {
+        Ok(())
+    }
+}
+
+/// Steps that are started together.
+#[derive(Clone, Copy, Debug)]
+pub enum Ahead<'a> {
+    /// Steps with these starts and sizes.
+    Sizes(&'a [(TimePoint, f64)]),
+    /// `n` steps, each the multiple `cfl` of the step bound of its own state. `from` is the start of the
+    /// first one; `None` continues after the steps in progress.
+    Cfl {
+        /// The multiple.
+        cfl: f64,
+        /// The number of steps.
+        n: usize,
+        /// The start of the first.
+        from: Option<TimePoint>,
+    },
+    /// `n` steps at time `t` in which each element takes the multiple `cfl` of its own bound.
+    Local {
+        /// The time of sources and boundary data.
+        t: f64,
+        /// The multiple.
+        cfl: f64,
+        /// The number of steps.
+        n: usize,
+    },
+    /// `n` attempts at steps by their error. `from` is the start of the first one with the initial values of
+    /// the control; `None` continues after the attempts in progress.
+    Attempts {
+        /// The number of attempts.
+        n: usize,
+        /// The start of the first.
+        from: Option<(TimePoint, ControlStart)>,
+    },
+}
+
+/// Properties of the discretisation that do not depend on its precision.
+pub(crate) trait Described: Sync {
+    fn dofs(&self) -> usize;
+    fn bytes(&self) -> usize;
+    fn summary(&self) -> Vec<dgsuite_ops::PartSummary>;
+    fn kernel(&self) -> String;
+    fn device_name(&self) -> String;
+    fn to_primitive(&self, u: &[f64], w: &mut [f64]);
+    /// Scales a state between the points of a limiter towards the mean of its element.
+    fn keep_above(&self, _floor: &StateFloor, _u: &mut [f64]) {}
+    /// The derivatives of the primitive variables from those of the conserved ones, `[axis][field]`.
+    fn primitive_gradient(&self, u: &[f64], grad: &[f64], out: &mut [f64]);
+    fn representation(&self) -> Representation;
+    /// The kernels that a GPU runs for each kind of elements; none on the CPU.
+    fn kernels(&self) -> Vec<KernelChoice> {
+        Vec::new()
+    }
+    /// The kernels that a GPU would run.
+    fn forecast(&self) -> Vec<KernelChoice> {
+        Vec::new()
+    }
+    /// Basis functions of a shape in the space of this kind with another basis and order.
+    fn basis_size_in(&self, _basis: Representation, _order: usize, _shape: Shape) -> usize {
+        0
+    }
+}
+
+impl<T: PackScalar> Described for Discretization<T> {
+    fn dofs(&self) -> usize {
+        self.whole().map_or_else(|| self.dofs(), |whole| whole.dofs)
+    }
+    fn bytes(&self) -> usize {
+        self.whole().map_or_else(|| self.bytes(), |whole| whole.bytes)
+    }
+    fn summary(&self) -> Vec<dgsuite_ops::PartSummary> {
+        self.whole().map_or_else(|| self.summary(), |whole| whole.summary.clone())
+    }
+    fn basis_size_in(&self, basis: Representation, order: usize, shape: Shape) -> usize {
+        self.basis_size_in(basis, order, shape)
+    }
+    fn kernel(&self) -> String {
+        self.simd().to_string()
+    }
+    fn forecast(&self) -> Vec<KernelChoice> {
+        let forecast = CudaDiscretization::forecast(self).unwrap_or_default();
+        forecast.iter().map(KernelChoice::of).collect()
+    }
+    fn device_name(&self) -> String {
+        String::new()
+    }
+    fn representation(&self) -> Representation {
+        self.representation()
+    }
+    fn to_primitive(&self, u: &[f64], w: &mut [f64]) {
+        self.physics().to_primitive(u, w);
+    }
+    fn keep_above(&self, floor: &StateFloor, u: &mut [f64]) {
+        self.keep_above(floor, u);
+    }
+    fn primitive_gradient(&self, u: &[f64], grad: &[f64], out: &mut [f64]) {
+        self.physics().primitive_gradient(u, grad, out);
+    }
+}
+
+/// The discretisation as the right-hand side for a stepper.
+struct Semidiscrete<T: PackScalar> {
+    discretization: Discretization<T>,
+    evaluations: u64,
+}
+
+impl<T: PackScalar> Rhs for Semidiscrete<T> {
+    type Vector = HostVector<T>;
+    type Error = OpsError;
+
+    fn eval(&mut self, t: f64, u: &HostVector<T>, du: &mut HostVector<T>) -> Result<(), OpsError> {
+        self.evaluations += 1;
+        self.discretization.eval(t, u, du);
+        Ok(())
+    }
+
+    fn stage(
+        &mut self,
+        t: f64,
+        s: &Stage,
+        u: &HostVector<T>,
+        u0: Option<&HostVector<T>>,
+        reg: &mut HostVector<T>,
+        next: &mut HostVector<T>,
+    ) -> Result<(), OpsError> {
+        self.evaluations += 1;
+        let weights = StageWeights { a: s.a, b: s.b, c: s.c, dt: s.dt, keep: s.keep };
+        self.discretization.stage(t, weights, u, u0.map(|v| v.as_slice()), reg, next);
+        Ok(())
+    }
+
+    fn tally(&self) -> &[f64] {
+        // Summed at the end, exactly, so that sums do not depend on the parts of a mesh.
+        self.discretization.tally_of_faces()
+    }
+}
+
+/// State, discretisation and stepper in precision `T`.
+pub(crate) struct HostEngine<T: PackScalar> {
+    rhs: Semidiscrete<T>,
+    stepper: Stepper<HostVector<T>>,
+    u: HostVector<T>,
+    kept: Option<HostVector<T>>,
+    /// The time integrals of the boundary rates, for each field; exact sums over faces and steps, which do
+    /// not depend on the parts of a mesh nor on restarts.
+    through: Vec<ExactSum>,
+    /// The same before the last step.
+    through_before: Vec<ExactSum>,
+    /// Weights of errors.
+    weights: Option<HostVector<T>>,
+    local: Vec<f64>,
+}
+
+impl<T: PackScalar> HostEngine<T> {
+    pub(crate) fn new(
+        mut discretization: Discretization<T>,
+        host: &Arc<Host>,
+        scheme: Scheme,
+        initial: &dyn Exact,
+        t0: f64,
+    ) -> Result<Self, GpuError> {
+        let mut u = HostVector::zeros(host, discretization.len())?;
+        discretization.project(initial, t0, &mut u);
+        discretization.limit_initial(initial, t0, &mut u);
+        let stepper = Stepper::new(scheme, &u)?;
+        let through = vec![ExactSum::new(); discretization.physics().n_fields()];
+        let through_before = through.clone();
+        let rhs = Semidiscrete { discretization, evaluations: 0 };
+        Ok(Self { rhs, stepper, u, kept: None, through, through_before, weights: None, local: Vec::new() })
+    }
+}
+
+impl<T: PackScalar> HostEngine<T> {
+    fn advance(&mut self, t: f64, dt: f64) -> Result<(), OpsError> {
+        // The pool of threads is entered once per step, because entering it from outside may allocate memory
+        // for its queue.
+        let host = Arc::clone(self.rhs.discretization.host());
+        let (stepper, rhs, u) = (&mut self.stepper, &mut self.rhs, &mut self.u);
+        host.install(|| stepper.step(rhs, t, dt, u))?;
+        self.add_boundary();
+        Ok(())
+    }
+
+    /// Adds what has passed the boundary in the last step.
+    fn add_boundary(&mut self) {
+        self.through_before.clone_from(&self.through);
+        // `[face][field]`
+        for face in self.stepper.increments().chunks_exact(self.through.len()) {
+            self.through.iter_mut().zip(face).for_each(|(sum, &x)| sum.add(x));
+        }
+    }
+}
+
+/// L² norms over the domain, per unknown, of an array like the state.
+pub(crate) fn norms<T: PackScalar>(d: &Discretization<T>, rate: &[T]) -> Vec<f64> {
+    let n = d.physics().n_fields();
+    let (squares, _) = d.integrate(rate, 2 * d.order(), n, |_, rate, out| {
+        for k in 0..n {
+            out[k] = rate[k] * rate[k];
+        }
+    });
+    squares.into_iter().map(f64::sqrt).collect()
+}
+
+/// Returns the state `u` with every coefficient changed by one rounding, up or down without a pattern.
+pub(crate) fn perturbed<T: PackScalar>(d: &Discretization<T>, u: &[T]) -> Vec<T> {
+    let mut values = d.to_canonical(u);
+    for (i, x) in values.iter_mut().enumerate() {
+        // The signs of a fixed multiplicative hash have no pattern in which the differences could cancel.
+        let negative = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 1;
+        *x *= 1.0 + if negative { -T::EPSILON.to_f64() } else { T::EPSILON.to_f64() };
+    }
+    let mut state = u.to_vec();
+    // The lengths agree by construction; otherwise the states would be equal.
+    let _ = d.from_canonical(&values, &mut state);
+    state
+}
+
+impl<T: PackScalar> Engine for HostEngine<T> {
+    fn discretization(&self) -> &dyn Described {
+        &self.rhs.discretization
+    }
+
+    fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError> {
+        Ok(self.advance(t, dt)?)
+    }
+
+    fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError> {
+        self.rhs.discretization.time_step(&self.u, Some(&mut self.local))?;
+        self.rhs.discretization.set_local_steps(Some(&self.local));
+        let outcome = self.stepper.step(&mut self.rhs, t, cfl, &mut self.u);
+        self.rhs.discretization.set_local_steps(None);
+        outcome?;
+        self.add_boundary();
+        Ok(())
+    }
+
+    fn limited(&self) -> Option<Limited> {
+        self.rhs.discretization.limited()
+    }
+
+    fn least(&self) -> Option<[f64; 2]> {
+        self.rhs.discretization.least(&self.u)
+    }
+
+    fn strengths(&self) -> Option<Vec<f32>> {
+        self.rhs.discretization.strengths()
+    }
+
+    fn sensors(&self) -> Option<Vec<f32>> {
+        self.rhs.discretization.sensors(&self.u)
+    }
+
+    fn stable_dt_at(&self, boundary: &str, t: f64) -> f64 {
+        self.rhs.discretization.time_step_at(boundary, t)
+    }
+
+    fn stable_dt(&mut self) -> Result<f64, OpsError> {
+        self.rhs.discretization.time_step(&self.u, None)
+    }
+
+    fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError> {
+        self.rhs.discretization.measure_steps_by(measure);
+        Ok(())
+    }
+
+    fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
+        let mut du = vec![T::from_f64(0.0); self.u.len()];
+        self.rhs.discretization.eval(t, &self.u, &mut du);
+        Ok(norms(&self.rhs.discretization, &du))
+    }
+
+    fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
+        let (mut du, mut moved) = (vec![T::ZERO; self.u.len()], vec![T::ZERO; self.u.len()]);
+        let d = &mut self.rhs.discretization;
+        let state = perturbed(d, &self.u);
+        d.eval(t, &state, &mut moved);
+        d.eval(t, &self.u, &mut du);
+        for (rate, other) in du.iter_mut().zip(&moved) {
+            *rate -= *other;
+        }
+        Ok(norms(d, &du))
+    }
+
+    fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms) {
+        self.rhs.discretization.errors(&self.u, exact, t)
+    }
+
+    fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64> {
+        let d = &self.rhs.discretization;
+        d.integrate(&self.u, 2 * d.order() + 2, n, f).0
+    }
+
+    fn integrate_gradients(&self, t: f64, degree: usize, n: usize, f: &Elementwise<'_>) -> Vec<f64> {
+        self.rhs.discretization.integrate_gradients(&self.u, t, degree, n, f)
+    }
+
+    fn totals(&self) -> Vec<f64> {
+        self.rhs.discretization.totals(&self.u)
+    }
+
+    fn absolute_totals(&self) -> Vec<f64> {
+        self.rhs.discretization.absolute_totals(&self.u)
+    }
+
+    fn boundary_sums(&self) -> Vec<ExactSum> {
+        self.through.clone()
+    }
+
+    fn set_boundary_sums(&mut self, sums: &[ExactSum]) {
+        self.through = sums.to_vec();
+    }
+
+    fn sample(&self, order: usize) -> Vec<Sample> {
+        self.rhs.discretization.sample(&self.u, order)
+    }
+
+    fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample> {
+        self.rhs.discretization.sample_with_gradients(&self.u, t, order)
+    }
+
+    fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples> {
+        self.rhs.discretization.boundary_samples(&self.u, t, boundary)
+    }
+
+    fn states_at(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>> {
+        self.rhs.discretization.states_at(&self.u, places)
+    }
+
+    fn to_canonical(&self) -> Vec<f64> {
+        self.rhs.discretization.to_canonical(&self.u)
+    }
+
+    fn set_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()> {
+        let own = self.rhs.discretization.convert_canonical_of_order(values, from, order)?;
+        self.set_canonical(&own)
+    }
+
+    fn set_canonical(&mut self, values: &[f64]) -> Option<()> {
+        self.rhs.discretization.from_canonical(values, &mut self.u)
+    }
+
+    fn variables(&self) -> Vec<&'static str> {
+        self.rhs.discretization.physics().variables()
+    }
+
+    fn primitives(&self) -> Vec<&'static str> {
+        self.rhs.discretization.physics().primitives()
+    }
+
+    fn rhs_evaluations(&self) -> u64 {
+        self.rhs.evaluations
+    }
+
+    fn state_bytes(&self) -> usize {
+        // One more state is kept, to return to.
+        self.u.len() * T::BYTES * (self.stepper.scheme().n_vectors() + 1)
+    }
+
+    fn keep(&mut self) -> bool {
+        if self.kept.is_none() {
+            self.kept = self.u.zeros_like().ok();
+        }
+        self.kept.as_mut().map(|kept| kept.copy_from(&self.u)).is_some()
+    }
+
+    fn go_back(&mut self) {
+        if let Some(kept) = &self.kept {
+            self.u.copy_from(kept);
+        }
+    }
+
+    fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError> {
+        let mut own = self.u.zeros_like()?;
+        // The lengths agree by construction.
+        let _ = self.rhs.discretization.from_canonical_once(weights, &mut own);
+        self.weights = Some(own);
+        if self.rhs.discretization.is_limited() {
+            self.stepper.estimate_from_rates()?;
+        }
+        Ok(())
+    }
+
+    fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError> {
+        self.advance(t, dt)?;
+        let (stepper, u) = (&mut self.stepper, &self.u);
+        let errors = self.weights.as_ref().and_then(|w| stepper.weigh_error(u, w));
+        Ok(errors.map_or(f64::NAN, |errors| self.rhs.discretization.norm(errors)))
+    }
+
+    fn undo_step(&mut self) {
+        self.stepper.undo(&mut self.u);
+        self.through.clone_from(&self.through_before);
+    }
+}

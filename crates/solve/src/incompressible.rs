@@ -1,0 +1,39 @@
+//! Incompressible flow: the Navier–Stokes equations of a fluid of constant density.
+//!
+//! ```text
+//! ∂u/∂t + ∇·(u ⊗ u) = −∇p + ν Δu + f,   ∇·u = 0
+//! ```
+//!
+//! `u` is the velocity, `p` the pressure divided by the density, `ν` the kinematic viscosity and `f` a force
+//! per mass. The unknowns of a run are `u v [w] p`. [`Incompressible`] has the parameters of the law and of
+//! the time integration; with [`Law::Incompressible`](super::setup::Law::Incompressible) a
+//! [`Flow`](super::flow::Flow) solver runs it.
+
+mod boundary;
+mod carried;
+mod carrier;
+mod components;
+mod device;
+mod elliptics;
+mod engine;
+mod first_order;
+mod flow;
+mod forcing;
+mod host;
+mod laws;
+mod lower_order;
+mod machine;
+mod penalty;
+mod phases;
+mod pressure;
+mod role;
+mod slip;
+mod subcycles;
+mod velocity;
+
+pub use super::setup::{
+    Backflow, FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
+};
+pub(super) use engine::engine;
+pub use first_order::FirstOrder;
+pub use laws::wall_velocity;

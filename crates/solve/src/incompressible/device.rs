@@ -1,0 +1,360 @@
+//! The operators of incompressible flow on an NVIDIA device.
+
+use super::carried::Carried;
+use super::carrier::Carrier;
+use super::components::Components;
+use super::elliptics::Elliptics;
+use super::laws;
+use super::lower_order::LowerOrder;
+use super::machine::{Machine, Map, Pass};
+use super::phases::Moment;
+use super::pressure::Pressure;
+use crate::SystemError;
+use crate::elliptic::on_device::bridge::{BetweenOrders, InverseMass, OnDevice};
+use crate::elliptic::on_device::pieces::{Pair, WithHost};
+use crate::measured;
+use crate::setup::Incompressible;
+use crate::setup::Setup;
+use dgsuite_amg::cuda::CudaCsr;
+use dgsuite_amg::{Csr, LinearOperator, Solution, SolveError, Stop};
+use dgsuite_gpu::cuda::{Cuda, Permutation};
+use dgsuite_gpu::{Backend, CudaVector, GpuError, Host, Vector};
+use dgsuite_ops::cuda::{CudaDiscretization, CudaMass, CudaPTransfer, CudaSipdg, Measures};
+use dgsuite_ops::elliptic::Triplet;
+use dgsuite_ops::{Discretization, Norms, OpsError, StepMeasure};
+use dgsuite_physics::Exact;
+use dgsuite_physics::formula::Formula;
+use dgsuite_timeint::Scheme;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+type V = CudaVector<f64>;
+
+/// A first-order operator with its states.
+struct FirstOrder {
+    discretization: CudaDiscretization<f64>,
+    places: Vec<Permutation>,
+    u: V,
+    du: V,
+    /// Fields that are not zero in `u`.
+    set: Vec<bool>,
+    zero: V,
+}
+
+impl FirstOrder {
+    fn scatter(&mut self, inputs: &[(usize, &V)]) {
+        for (k, places) in self.places.iter().enumerate() {
+            match inputs.iter().find(|(of, _)| *of == k) {
+                Some((_, v)) => places.scatter(v, self.u.buffer_mut()),
+                None if self.set[k] => places.scatter(&self.zero, self.u.buffer_mut()),
+                None => {}
+            }
+            self.set[k] = inputs.iter().any(|(of, _)| *of == k);
+        }
+    }
+}
+
+/// A device with the operators of a flow.
+pub(super) struct DeviceMachine {
+    cuda: Cuda,
+    elliptics: Elliptics,
+    /// The operator at the nodes of all fields.
+    operator: Arc<CudaSipdg<f64>>,
+    mass: CudaMass<f64>,
+    pressure: Pressure<V, OnDevice<f64>>,
+    velocity: Vec<Arc<OnDevice<f64>>>,
+    first_order: Vec<FirstOrder>,
+    measured: Measured,
+    /// Made for the first sub-step.
+    carried: Option<Carried>,
+}
+
+/// The state as one array, for integrals.
+struct Measured {
+    /// Made for the first integral.
+    u: RefCell<Option<V>>,
+    measures: RefCell<Measures>,
+}
+
+impl DeviceMachine {
+    /// Sets up all operators on the device of this number.
+    pub(super) fn new(
+        setup: &Setup,
+        law: &Incompressible,
+        host: &Arc<Host>,
+        ordinal: usize,
+    ) -> Result<Self, SystemError> {
+        let cuda = Cuda::new(ordinal)?;
+        let elliptics = Elliptics::new(setup, law, host)?;
+        let operator = Arc::new(CudaSipdg::<f64>::new(&cuda, &elliptics.nodes)?);
+        let first_order = Pass::of(law)
+            .into_iter()
+            .map(|pass| {
+                let laws::Posed { equation, boundaries } = laws::posed(pass, setup, law)?;
+                let scheme = laws::scheme(pass, setup.order, setup.mesh.seen());
+                let (mesh, host) = (Arc::clone(setup.mesh.seen()), Arc::clone(host));
+                let d = CudaDiscretization::new(mesh, &scheme, equation, boundaries, host, &cuda)?;
+                match pass {
+                    Pass::Transport => d.prepare_stages()?,
+                    _ => d.prepare_residuals()?,
+                }
+                let n = d.len();
+                let places = operator.places(&elliptics.nodes, &d)?;
+                let places = places
+                    .iter()
+                    .map(|places| Permutation::new::<f64>(&cuda, places, n))
+                    .collect::<Result<Vec<_>, _>>()?;
+                Ok(FirstOrder {
+                    set: vec![false; places.len()],
+                    places,
+                    u: V::zeros(&cuda, n)?,
+                    du: V::zeros(&cuda, n)?,
+                    zero: V::zeros(&cuda, operator.len())?,
+                    discretization: d,
+                })
+            })
+            .collect::<Result<Vec<_>, SystemError>>()?;
+        let transfer = elliptics.transfer()?;
+        let of = Pair {
+            on_device: match &transfer {
+                None => Arc::clone(&operator),
+                Some(_) => Arc::new(CudaSipdg::<f64>::new(&cuda, &elliptics.pressure)?),
+            },
+            on_host: Arc::clone(&elliptics.pressure),
+        };
+        let one = of.on_device.upload(&elliptics.pressure.project(&|_, _| 1.0))?;
+        let lower = |transfer| -> Result<LowerOrder<V>, SystemError> {
+            let transfer = CudaPTransfer::new(&cuda, &operator, &of.on_device, &transfer)?;
+            let mass = InverseMass(of.on_device.mass(&elliptics.pressure)?);
+            Ok(LowerOrder::new(BetweenOrders(transfer), mass, &one)?)
+        };
+        let lower_order = transfer.map(lower).transpose()?;
+        let work = V::zeros(&cuda, operator.len())?;
+        let machine = WithHost { cuda: &cuda, host };
+        let linear = OnDevice(Arc::clone(&of.on_device));
+        let pressure = Pressure::new(&machine, (&of, linear), (setup, law), &one, lower_order, work)?;
+        let mut velocity: Vec<Arc<OnDevice<f64>>> = Vec::new();
+        for (d, a) in elliptics.velocity.iter().enumerate() {
+            let known = elliptics.velocity[..d].iter().position(|b| Arc::ptr_eq(a, b));
+            let own = match known {
+                Some(k) => Arc::clone(&velocity[k]),
+                None => Arc::new(OnDevice(Arc::new(CudaSipdg::<f64>::new(&cuda, a)?))),
+            };
+            velocity.push(own);
+        }
+        let mass = operator.mass(&elliptics.nodes)?;
+        Ok(Self {
+            cuda,
+            elliptics,
+            operator,
+            mass,
+            pressure,
+            velocity,
+            first_order,
+            measured: Measured { u: RefCell::new(None), measures: RefCell::new(Measures::default()) },
+            carried: None,
+        })
+    }
+
+    /// Calls `read` with the state `u v [w] p` as one array of the discretisation of all fields; `None` if
+    /// there is no memory for it.
+    fn with_state<R>(
+        &self,
+        state: &[&V],
+        read: impl FnOnce(&CudaDiscretization<f64>, &V) -> Option<R>,
+    ) -> Option<R> {
+        let of = &self.first_order[Pass::Coupling as usize];
+        let mut u = self.measured.u.borrow_mut();
+        if u.is_none() {
+            *u = V::zeros(&self.cuda, of.u.len()).ok();
+        }
+        let u = u.as_mut()?;
+        of.places.iter().zip(state).for_each(|(places, field)| places.scatter(field, u.buffer_mut()));
+        read(&of.discretization, u)
+    }
+
+    fn matrix(
+        &self,
+        (rows, columns): (usize, usize),
+        entries: impl Iterator<Item = Triplet>,
+    ) -> Result<Box<dyn Map<V>>, SystemError> {
+        let matrix = Csr::from_triplets(rows, columns, entries);
+        let matrix = matrix.map_err(|error| SystemError::Elliptic(Box::new(error.into())))?;
+        Ok(Box::new(CudaCsr::new(&self.cuda, &matrix)?))
+    }
+}
+
+impl Map<V> for CudaCsr<f64> {
+    fn apply(&self, x: &V, y: &mut V) {
+        LinearOperator::apply(self, x, y);
+    }
+
+    fn add(&self, x: &V, y: &mut V) {
+        self.add_product(x, y);
+    }
+}
+
+impl Machine for DeviceMachine {
+    type V = V;
+    type A = OnDevice<f64>;
+
+    fn upload(&self, values: &[f64]) -> Result<V, GpuError> {
+        self.operator.upload(values)
+    }
+
+    fn download(&self, vector: &V) -> Result<Vec<f64>, GpuError> {
+        self.operator.download(vector)
+    }
+
+    fn numbers(&self, values: &[f64]) -> Result<V, GpuError> {
+        Backend::upload(&self.cuda, values)
+    }
+
+    fn read(&self, list: &V) -> Result<Vec<f64>, GpuError> {
+        let mut values = vec![0.0; list.len()];
+        Backend::download(&self.cuda, list, &mut values)?;
+        Ok(values)
+    }
+
+    fn evaluation(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, SystemError> {
+        let rows = self.operator.rows();
+        let on_device = entries.iter().map(|&(i, j, v)| (i, rows[j] as usize, v));
+        self.matrix((n, self.operator.len()), on_device)
+    }
+
+    fn load(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, SystemError> {
+        let rows = self.operator.rows();
+        let on_device = entries.iter().map(|&(i, j, v)| (rows[i] as usize, j, v));
+        self.matrix((self.operator.len(), n), on_device)
+    }
+
+    fn pass(
+        &mut self,
+        pass: Pass,
+        t: f64,
+        inputs: &[(usize, &V)],
+        outputs: &mut [(usize, &mut V)],
+    ) -> Result<(), OpsError> {
+        let of = &mut self.first_order[pass as usize];
+        of.scatter(inputs);
+        of.discretization.eval(t, of.u.buffer(), of.du.buffer_mut())?;
+        for (k, out) in outputs {
+            of.places[*k].gather(of.du.buffer(), out);
+        }
+        Ok(())
+    }
+
+    fn mass(&self, u: &V, mu: &mut V) {
+        self.cuda.note(self.mass.mass(u, mu));
+    }
+
+    fn inverse_mass(&self, b: &V, u: &mut V) {
+        self.cuda.note(self.mass.inverse_mass(b, u));
+    }
+
+    fn load_of_residual(&self, r: &V, load: &mut V) {
+        self.cuda.note(self.mass.load_of_residual(r, load));
+    }
+
+    fn solve_pressure(&mut self, b: &V, x: &mut V, stop: &Stop) -> Result<Solution, SolveError> {
+        let Self { cuda, mass, pressure, .. } = self;
+        pressure.solve(b, x, |u, mu| cuda.note(mass.mass(u, mu)), stop)
+    }
+
+    fn apply_pressure(&self, x: &V, y: &mut V) {
+        LinearOperator::apply(self.pressure.operator(), x, y);
+    }
+
+    fn pressure_of_load(&mut self, b: &V, p: &mut V) {
+        let Self { cuda, mass, pressure, .. } = self;
+        pressure.of_load(b, p, |b, p| cuda.note(mass.inverse_mass(b, p)));
+    }
+
+    fn stiffness(&self) -> Vec<Arc<OnDevice<f64>>> {
+        self.velocity.clone()
+    }
+
+    fn elliptics(&self) -> &Elliptics {
+        &self.elliptics
+    }
+
+    fn convective_step(&mut self, u: &[&V], measure: StepMeasure) -> Result<f64, OpsError> {
+        let of = &mut self.first_order[Pass::Convection as usize];
+        let inputs: Vec<_> = u.iter().copied().enumerate().collect();
+        of.scatter(&inputs);
+        of.discretization.measure_steps_by(measure)?;
+        of.discretization.time_step(of.u.buffer(), false)
+    }
+
+    fn carry(
+        &mut self,
+        scheme: Scheme,
+        steps: (&[f64], f64),
+        carrier: &mut Carrier<'_, V>,
+        field: &mut Components<V>,
+    ) -> Result<bool, OpsError> {
+        let of = &mut self.first_order[Pass::Transport as usize];
+        let carried = match &mut self.carried {
+            Some(carried) => carried,
+            none => none.insert(Carried::new(scheme, &of.u)?),
+        };
+        carried.carry(&mut of.discretization, &of.places, &mut of.u, steps, carrier, field)?;
+        // The next inputs of the pass replace all fields.
+        of.set.fill(true);
+        Ok(true)
+    }
+
+    fn integrate_derivatives(
+        &self,
+        state: &[&V],
+        formulas: &[&Formula],
+        degree: usize,
+        t: f64,
+        outside: &Discretization<f64>,
+    ) -> Option<Vec<f64>> {
+        let measures = &self.measured.measures;
+        self.with_state(state, |on, u| {
+            measured::integrals_of_derivatives(on, measures, u.buffer(), formulas, degree, t, outside)
+        })
+    }
+
+    fn integrate_formulas(
+        &self,
+        state: &[&V],
+        formulas: &[Formula],
+        degree: usize,
+        t: f64,
+    ) -> Option<Vec<f64>> {
+        let measures = &self.measured.measures;
+        self.with_state(state, |on, u| measured::integrals(on, measures, u.buffer(), formulas, degree, t))
+    }
+
+    fn errors(&self, state: &[&V], exact: &dyn Exact, t: f64) -> Option<(Vec<String>, Norms)> {
+        let measures = &self.measured.measures;
+        self.with_state(state, |on, u| on.errors(&mut measures.borrow_mut(), u.buffer(), exact, t))
+    }
+
+    fn now(&self) -> Moment {
+        Moment::on(&self.cuda).unwrap_or_else(|_| Moment::now())
+    }
+
+    fn bytes(&self) -> usize {
+        let first_order = |f: &FirstOrder| {
+            let places: usize = f.places.iter().map(Permutation::bytes).sum();
+            f.discretization.bytes() + places + 8 * (2 * f.u.len() + f.zero.len())
+        };
+        self.first_order.iter().map(first_order).sum::<usize>()
+            + self.carried.as_ref().map_or(0, Carried::bytes)
+            + self.operator.bytes()
+            + self.pressure.bytes(self.pressure.operator().0.bytes())
+            + self.mass.bytes()
+    }
+
+    fn kernel(&self) -> String {
+        self.cuda.info().architecture()
+    }
+
+    fn device_name(&self) -> String {
+        self.cuda.info().name.clone()
+    }
+}

@@ -1,0 +1,467 @@
+//! Incompressible flow as the engine of a run: steps, norms, samples and saved states.
+
+use super::boundary::Boundaries;
+use super::components::Components;
+use super::device::DeviceMachine;
+use super::flow::{Flow, Parts, stop};
+use super::forcing::Forcing;
+use super::host::HostMachine;
+use super::laws;
+use super::machine::Machine;
+use super::penalty::PenaltyStep;
+use crate::SystemError;
+use crate::device::Device;
+use crate::engine::{Described, Elementwise, Engine};
+use crate::setup::{Incompressible, Penalties, PressureOrder};
+use crate::setup::{Law, Precision, Setup, SourceTerm};
+use crate::solves::{Driven, Histories, PhaseSeconds, SolveStatistics};
+use dgsuite_basis::Representation;
+use dgsuite_gpu::{ExactSum, GpuError, Host};
+use dgsuite_ops::{
+    BoundarySamples, Discretization, Norms, OpsError, PartSummary, Sample, Scheme, StepMeasure,
+    elliptic_places,
+};
+use dgsuite_physics::Exact;
+use dgsuite_physics::formula::Formula;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Builds the engine of incompressible flow with the velocity of `initial` at time `t0`.
+pub(crate) fn engine(
+    setup: &Setup,
+    host: &Arc<Host>,
+    initial: &dyn Exact,
+    t0: f64,
+) -> Result<Box<dyn Engine>, SystemError> {
+    let Law::Incompressible(law) = &setup.law else {
+        return Err(SystemError::Unavailable {
+            law: setup.law.name(),
+            what: "as incompressible flow".to_owned(),
+        });
+    };
+    let unavailable =
+        |what: &str| Err(SystemError::Unavailable { law: "incompressible", what: what.to_owned() });
+    if setup.precision == Precision::Single {
+        return unavailable("in single precision");
+    }
+    if law.pressure_order == PressureOrder::Lower {
+        if setup.order < 2 {
+            return unavailable("with a pressure of order 0");
+        }
+        if law.penalties.divergence == 0.0 {
+            return unavailable("with a pressure of lower order and no penalty on the divergence");
+        }
+    }
+    match setup.device {
+        Device::Cpu => {
+            let machine = HostMachine::new(setup, law, host)?;
+            build(machine, (setup, law), host, initial, t0)
+        }
+        Device::Cuda(ordinal) => {
+            let machine = DeviceMachine::new(setup, law, host, ordinal)?;
+            build(machine, (setup, law), host, initial, t0)
+        }
+    }
+}
+
+fn build<M: Machine + 'static>(
+    machine: M,
+    (setup, law): (&Setup, &Incompressible),
+    host: &Arc<Host>,
+    initial: &dyn Exact,
+    t0: f64,
+) -> Result<Box<dyn Engine>, SystemError> {
+    let dim = setup.mesh.dim();
+    let sipdg = &Arc::clone(&machine.elliptics().nodes);
+    let laws::Posed { equation, boundaries } = laws::state(setup, law)?;
+    let scheme = Scheme::on_elliptic_nodes(setup.order);
+    let fields =
+        Discretization::new(Arc::clone(setup.mesh.seen()), &scheme, equation, boundaries, Arc::clone(host))?;
+    let places = elliptic_places(&fields, sipdg)?;
+    let component = |d: usize| {
+        let at = |_: usize, x: [f64; 3]| {
+            let mut out = vec![Vec::new(); initial.n_fields()];
+            initial.eval(t0, &[x], &mut out);
+            out[d][0]
+        };
+        machine.upload(&sipdg.project(&at))
+    };
+    let velocity = Components((0..dim).map(component).collect::<Result<Vec<_>, _>>()?);
+    let one = machine.upload(&sipdg.project(&|_, _| 1.0))?;
+    let forcing = match &setup.source {
+        None => None,
+        Some(SourceTerm::Given(source)) => Some(Forcing::new(Arc::clone(source), sipdg, &velocity)?),
+        Some(SourceTerm::Manufactured(exact)) => {
+            Some(Forcing::new(setup.manufactured(exact.as_ref())?, sipdg, &velocity)?)
+        }
+    };
+    let stop = stop(law.velocity.tolerance, law.velocity.max_iterations, 0.0);
+    let penalty = match law.penalties {
+        Penalties::NONE => None,
+        penalties => Some(PenaltyStep::new(&machine, sipdg, (penalties, stop), &velocity)?),
+    };
+    let boundaries = Boundaries::new(&machine, sipdg, &setup.boundaries, law.viscosity)?;
+    let mut flow = Flow::new(Parts {
+        machine,
+        law: law.clone(),
+        boundaries,
+        forcing,
+        penalty,
+        one,
+        singular: sipdg.is_singular(),
+        initial: velocity,
+    })?;
+    flow.start(t0)?;
+    let facts = Facts {
+        dofs: fields.dofs(),
+        bytes: flow.machine.bytes() + fields.bytes(),
+        parts: fields.summary(),
+        kernel: flow.machine.kernel(),
+        device_name: flow.machine.device_name(),
+        representation: fields.representation(),
+    };
+    Ok(Box::new(FlowEngine {
+        flow,
+        fields,
+        places,
+        unknowns: sipdg.unknowns(),
+        len: sipdg.len(),
+        state: RefCell::new(None),
+        facts,
+        measure: StepMeasure::default(),
+    }))
+}
+
+/// A solution whose pressure is raised by a constant, which is free where no boundary has a pressure.
+struct Raised<'a> {
+    of: &'a dyn Exact,
+    by: f64,
+}
+
+impl Exact for Raised<'_> {
+    fn n_fields(&self) -> usize {
+        self.of.n_fields()
+    }
+
+    fn eval(&self, t: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
+        self.of.eval(t, x, out);
+        if let Some(pressure) = out.last_mut() {
+            pressure.iter_mut().for_each(|p| *p += self.by);
+        }
+    }
+
+    fn is_steady(&self) -> bool {
+        self.of.is_steady()
+    }
+}
+
+/// The mean over the domain of the pressure of the state `u` minus that of a solution.
+fn level(fields: &Discretization<f64>, u: &[f64], exact: &dyn Exact, t: f64) -> f64 {
+    let difference = |x: [f64; 3], state: &[f64], out: &mut [f64]| {
+        let mut values = vec![Vec::new(); exact.n_fields()];
+        exact.eval(t, &[x], &mut values);
+        let of = |values: &Vec<f64>| values.first().copied().unwrap_or_default();
+        out[0] = state.last().copied().unwrap_or_default() - values.last().map_or(0.0, of);
+        out[1] = 1.0;
+    };
+    let integrals = fields.integrate(u, 2 * fields.order() + 2, 2, difference).0;
+    integrals[0] / integrals[1]
+}
+
+/// What a run prints of a solver.
+struct Facts {
+    dofs: usize,
+    bytes: usize,
+    parts: Vec<PartSummary>,
+    kernel: String,
+    device_name: String,
+    representation: Representation,
+}
+
+impl Described for Facts {
+    fn dofs(&self) -> usize {
+        self.dofs
+    }
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+    fn summary(&self) -> Vec<PartSummary> {
+        self.parts.clone()
+    }
+    fn kernel(&self) -> String {
+        self.kernel.clone()
+    }
+    fn device_name(&self) -> String {
+        self.device_name.clone()
+    }
+    fn representation(&self) -> Representation {
+        self.representation
+    }
+    fn to_primitive(&self, u: &[f64], w: &mut [f64]) {
+        w.copy_from_slice(u);
+    }
+    fn primitive_gradient(&self, _: &[f64], grad: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(grad);
+    }
+}
+
+/// A flow with the discretisation by which its state is read.
+struct FlowEngine<M: Machine> {
+    flow: Flow<M>,
+    fields: Discretization<f64>,
+    /// For each field, the scalar of `fields` for each entry of a vector of the host.
+    places: Vec<Vec<u32>>,
+    /// The entries of the unknowns in vectors of the host, by element and node, and the length of a vector.
+    unknowns: Vec<u32>,
+    len: usize,
+    /// The state in the order of `fields`, if it was read since the last step.
+    state: RefCell<Option<Vec<f64>>>,
+    facts: Facts,
+    measure: StepMeasure,
+}
+
+impl<M: Machine> FlowEngine<M> {
+    /// Calls `read` with the state in the order of `fields`; with NaN everywhere if a device fails, which the
+    /// next step reports.
+    fn read<R>(&self, read: impl FnOnce(&Discretization<f64>, &[f64]) -> R) -> R {
+        let mut state = self.state.borrow_mut();
+        let state =
+            state.get_or_insert_with(|| self.copy().unwrap_or_else(|_| vec![f64::NAN; self.fields.len()]));
+        read(&self.fields, state)
+    }
+
+    fn copy(&self) -> Result<Vec<f64>, GpuError> {
+        let mut state = vec![0.0; self.fields.len()];
+        for (field, places) in self.flow.fields().into_iter().zip(&self.places) {
+            let values = self.flow.machine.download(field)?;
+            for (&at, v) in places.iter().zip(&values).filter(|(at, _)| **at != u32::MAX) {
+                state[at as usize] = *v;
+            }
+        }
+        // The copies of elements that fill up blocks follow from the canonical order.
+        let canonical = self.fields.to_canonical(&state);
+        let _ = self.fields.from_canonical(&canonical, &mut state);
+        Ok(state)
+    }
+
+    /// Values in canonical order from those of a vector of the host, and back.
+    fn canonical(&self, values: &[f64]) -> Vec<f64> {
+        self.unknowns.iter().map(|&i| values[i as usize]).collect()
+    }
+
+    fn vector(&self, canonical: &[f64]) -> Option<Vec<f64>> {
+        if canonical.len() != self.unknowns.len() {
+            return None;
+        }
+        let mut values = vec![0.0; self.len];
+        self.unknowns.iter().zip(canonical).for_each(|(&i, v)| values[i as usize] = *v);
+        Some(values)
+    }
+}
+
+impl<M: Machine> Engine for FlowEngine<M> {
+    fn discretization(&self) -> &dyn Described {
+        &self.facts
+    }
+
+    fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError> {
+        *self.state.get_mut() = None;
+        let start = Instant::now();
+        self.flow.step(t, dt)?;
+        self.flow.statistics.seconds.rest += start.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// A plan refuses local steps for this law.
+    fn step_local(&mut self, _: f64, _: f64) -> Result<(), OpsError> {
+        Err(OpsError::Elliptic { reason: "incompressible flow has one step for all elements".to_owned() })
+    }
+
+    fn substeps(&mut self, dt: f64) -> Result<usize, SystemError> {
+        self.flow.substeps(dt)
+    }
+
+    fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
+        self.flow.normal_jumps().map(Some)
+    }
+
+    fn driven(&self) -> Option<Driven> {
+        self.flow.driven()
+    }
+
+    fn next_size(&self, wanted: f64) -> f64 {
+        self.flow.steps.next_size(wanted)
+    }
+
+    fn stable_dt(&mut self) -> Result<f64, OpsError> {
+        self.flow.stable_dt(self.measure)
+    }
+
+    fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError> {
+        self.measure = measure;
+        Ok(())
+    }
+
+    fn residual(&mut self, _: f64) -> Result<Vec<f64>, OpsError> {
+        Ok(self.flow.rates()?)
+    }
+
+    /// Steps depend on their past, so that the effect of rounding is not known.
+    fn rounding(&mut self, _: f64) -> Result<Vec<f64>, OpsError> {
+        Ok(vec![0.0; self.places.len()])
+    }
+
+    fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms) {
+        if self.flow.machine.elliptics().nodes.is_singular() {
+            return self.read(|fields, u| {
+                let by = level(fields, u, exact, t);
+                fields.errors(u, &Raised { of: exact, by }, t)
+            });
+        }
+        let found = self.flow.machine.errors(&self.flow.fields(), exact, t);
+        found.unwrap_or_else(|| self.read(|fields, u| fields.errors(u, exact, t)))
+    }
+
+    fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64> {
+        self.read(|fields, u| fields.integrate(u, 2 * fields.order() + 2, n, f).0)
+    }
+
+    fn integrate_gradients(&self, t: f64, degree: usize, n: usize, f: &Elementwise<'_>) -> Vec<f64> {
+        self.read(|fields, u| fields.integrate_gradients(u, t, degree, n, f))
+    }
+
+    fn integrate_formulas(&self, formulas: &[Formula], t: f64) -> Option<Vec<f64>> {
+        let degree = 2 * self.fields.order() + 2;
+        self.flow.machine.integrate_formulas(&self.flow.fields(), formulas, degree, t)
+    }
+
+    fn integrate_derivatives(&self, formulas: &[&Formula], degree: usize, t: f64) -> Option<Vec<f64>> {
+        let state = self.flow.fields();
+        self.flow.machine.integrate_derivatives(&state, formulas, degree, t, &self.fields)
+    }
+
+    fn totals(&self) -> Vec<f64> {
+        self.read(Discretization::totals)
+    }
+
+    fn absolute_totals(&self) -> Vec<f64> {
+        self.read(Discretization::absolute_totals)
+    }
+
+    fn boundary_sums(&self) -> Vec<ExactSum> {
+        vec![ExactSum::new(); self.places.len()]
+    }
+
+    fn set_boundary_sums(&mut self, _: &[ExactSum]) {}
+
+    fn sample(&self, order: usize) -> Vec<Sample> {
+        self.read(|fields, u| fields.sample(u, order))
+    }
+
+    fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample> {
+        self.read(|fields, u| fields.sample_with_gradients(u, t, order))
+    }
+
+    fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples> {
+        self.read(|fields, u| fields.boundary_samples(u, t, boundary))
+    }
+
+    fn states_at(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>> {
+        self.read(|fields, u| fields.states_at(u, places))
+    }
+
+    fn to_canonical(&self) -> Vec<f64> {
+        self.read(Discretization::to_canonical)
+    }
+
+    fn set_canonical(&mut self, values: &[f64]) -> Option<()> {
+        let mut state = vec![0.0; self.fields.len()];
+        self.fields.from_canonical(values, &mut state)?;
+        let of = |places: &Vec<u32>| {
+            let value = |&at: &u32| if at == u32::MAX { 0.0 } else { state[at as usize] };
+            self.flow.machine.upload(&places.iter().map(value).collect::<Vec<_>>()).ok()
+        };
+        let mut fields = self.places.iter().map(of).collect::<Option<Vec<_>>>()?;
+        let p = fields.pop()?;
+        self.flow.set_state(Components(fields), p);
+        *self.state.get_mut() = None;
+        Some(())
+    }
+
+    fn set_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()> {
+        let own = self.fields.convert_canonical_of_order(values, from, order)?;
+        self.set_canonical(&own)
+    }
+
+    fn variables(&self) -> Vec<&'static str> {
+        self.fields.physics().variables()
+    }
+
+    fn primitives(&self) -> Vec<&'static str> {
+        self.fields.physics().primitives()
+    }
+
+    fn rhs_evaluations(&self) -> u64 {
+        self.flow.statistics.steps
+    }
+
+    fn state_bytes(&self) -> usize {
+        self.flow.vector_bytes()
+    }
+
+    /// A step cannot be undone, as its past has moved on.
+    fn keep(&mut self) -> bool {
+        false
+    }
+
+    fn go_back(&mut self) {}
+
+    fn weigh_errors(&mut self, _: &[f64]) -> Result<(), OpsError> {
+        Ok(())
+    }
+
+    /// A plan refuses steps by their error for this law.
+    fn try_step(&mut self, _: f64, _: f64) -> Result<f64, OpsError> {
+        Ok(f64::NAN)
+    }
+
+    fn undo_step(&mut self) {}
+
+    fn solves(&self) -> Option<SolveStatistics> {
+        let mut found = self.flow.statistics.clone();
+        let PhaseSeconds { advection, pressure, velocity, penalty, .. } = self.flow.phases.seconds();
+        // Phases of a device overlap with the work of the host.
+        let rest = (found.seconds.rest - advection - pressure - velocity - penalty).max(0.0);
+        found.seconds = PhaseSeconds { advection, pressure, velocity, penalty, rest };
+        Some(found)
+    }
+
+    fn histories(&self) -> Option<Histories> {
+        let mut histories = self.flow.histories().ok()?;
+        histories.fields.iter_mut().for_each(|field| *field = self.canonical(field));
+        histories.fields.extend(self.flow.open_pressures().cloned());
+        histories.fields.extend(self.flow.driven().map(|driven| vec![driven.force]));
+        Some(histories)
+    }
+
+    fn set_histories(&mut self, histories: &Histories) -> Option<()> {
+        let fields = match histories.fields.split_last() {
+            Some((last, fields)) if last.len() == 1 => {
+                self.flow.set_force(last[0]);
+                fields
+            }
+            _ => &histories.fields[..],
+        };
+        let fields = match self.flow.open_pressures().map(Vec::len) {
+            None => fields,
+            Some(n) => {
+                let (last, fields) = fields.split_last().filter(|(last, _)| last.len() == n)?;
+                self.flow.set_open_pressures(last);
+                fields
+            }
+        };
+        let fields = fields.iter().map(|f| self.vector(f)).collect::<Option<Vec<_>>>()?;
+        self.flow.set_histories(&Histories { steps: histories.steps.clone(), fields }).ok()?
+    }
+}

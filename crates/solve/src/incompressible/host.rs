@@ -1,0 +1,264 @@
+//! The operators of incompressible flow on the CPU.
+
+use super::elliptics::Elliptics;
+use super::laws;
+use super::lower_order::LowerOrder;
+use super::machine::{Machine, Map, Pass};
+use super::pressure::Pressure;
+use crate::SystemError;
+use crate::elliptic::bridge::{BetweenOrders, InverseMass, Operator};
+use crate::elliptic::on_host::OnHost;
+use crate::setup::Incompressible;
+use crate::setup::Setup;
+use dgsuite_amg::{LinearOperator, Solution, SolveError, Stop};
+use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
+use dgsuite_ops::elliptic::{Sipdg, Triplet};
+use dgsuite_ops::{Discretization, OpsError, StepMeasure, elliptic_places};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+type V = HostVector<f64>;
+
+/// Entries of one piece of a copy.
+const PIECE: usize = 16 * 1024;
+
+/// A first-order operator with its states.
+struct FirstOrder {
+    discretization: Discretization<f64>,
+    /// For each scalar of the state, field and entry of the vector it comes from.
+    from: Vec<(u8, u32)>,
+    /// For each field, the scalar of the state for each entry of a vector.
+    places: Vec<Vec<u32>>,
+    u: Vec<f64>,
+    du: Vec<f64>,
+}
+
+/// A scalar of a state, or an entry of a vector, that has no counterpart.
+const NOWHERE: u32 = u32::MAX;
+
+impl FirstOrder {
+    fn new(discretization: Discretization<f64>, sipdg: &Sipdg<f64>) -> Result<Self, OpsError> {
+        let places = elliptic_places(&discretization, sipdg)?;
+        let n = discretization.len();
+        let mut from = vec![(0, NOWHERE); n];
+        for (k, places) in places.iter().enumerate() {
+            for (i, &at) in places.iter().enumerate().filter(|(_, at)| **at != NOWHERE) {
+                from[at as usize] = (k as u8, i as u32);
+            }
+        }
+        Ok(Self { discretization, from, places, u: vec![0.0; n], du: vec![0.0; n] })
+    }
+
+    fn gather(&mut self, inputs: &[(usize, &V)]) {
+        let mut of: Vec<Option<&[f64]>> = vec![None; self.places.len()];
+        inputs.iter().for_each(|(k, v)| of[*k] = Some(v.as_slice()));
+        let pieces = self.u.par_chunks_mut(PIECE).zip(self.from.par_chunks(PIECE));
+        pieces.for_each(|(u, from)| {
+            for (u, &(k, i)) in u.iter_mut().zip(from) {
+                *u = match of[k as usize] {
+                    Some(v) if i != NOWHERE => v[i as usize],
+                    _ => 0.0,
+                };
+            }
+        });
+    }
+
+    fn scatter(&self, outputs: &mut [(usize, &mut V)]) {
+        for (k, out) in outputs {
+            let pieces = out.par_chunks_mut(PIECE).zip(self.places[*k].par_chunks(PIECE));
+            pieces.for_each(|(out, places)| {
+                for (out, &at) in out.iter_mut().zip(places) {
+                    *out = if at == NOWHERE { 0.0 } else { self.du[at as usize] };
+                }
+            });
+        }
+    }
+}
+
+/// The CPU with the operators of a flow.
+pub(super) struct HostMachine {
+    host: Arc<Host>,
+    elliptics: Elliptics,
+    velocity: Vec<Arc<Operator<f64>>>,
+    pressure: Pressure<V, Operator<f64>>,
+    first_order: Vec<FirstOrder>,
+}
+
+impl HostMachine {
+    /// Sets up all operators.
+    pub(super) fn new(setup: &Setup, law: &Incompressible, host: &Arc<Host>) -> Result<Self, SystemError> {
+        let elliptics = Elliptics::new(setup, law, host)?;
+        let first_order = Pass::of(law)
+            .into_iter()
+            .map(|pass| {
+                let laws::Posed { equation, boundaries } = laws::posed(pass, setup, law)?;
+                let scheme = laws::scheme(pass, setup.order, setup.mesh.seen());
+                let mesh = Arc::clone(setup.mesh.seen());
+                let d = Discretization::new(mesh, &scheme, equation, boundaries, Arc::clone(host))?;
+                Ok(FirstOrder::new(d, &elliptics.nodes)?)
+            })
+            .collect::<Result<Vec<_>, SystemError>>()?;
+        let of = Operator(Arc::clone(&elliptics.pressure));
+        let one = HostVector::from_slice(host, &elliptics.pressure.project(&|_, _| 1.0))?;
+        let lower = |transfer| {
+            let mass = InverseMass(Arc::clone(&elliptics.pressure));
+            LowerOrder::new(BetweenOrders(transfer), mass, &one)
+        };
+        let lower_order = elliptics.transfer()?.map(lower).transpose()?;
+        let work = HostVector::from_slice(host, &vec![0.0; elliptics.nodes.len()])?;
+        let operator = (&of, of.clone());
+        let pressure = Pressure::new(&OnHost(host), operator, (setup, law), &one, lower_order, work)?;
+        let velocity = elliptics.velocity.iter().map(|a| Arc::new(Operator(Arc::clone(a)))).collect();
+        let host = Arc::clone(host);
+        Ok(Self { host, elliptics, velocity, pressure, first_order })
+    }
+}
+
+/// A sparse matrix that stores its nonempty rows only.
+struct Rows {
+    rows: Vec<u32>,
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Rows {
+    fn new(entries: &[Triplet]) -> Self {
+        let mut sorted: Vec<Triplet> = entries.to_vec();
+        sorted.sort_by_key(|&(i, j, _)| (i, j));
+        let mut out = Self { rows: Vec::new(), starts: vec![0], columns: Vec::new(), values: Vec::new() };
+        for (i, j, v) in sorted {
+            if out.rows.last() != Some(&(i as u32)) {
+                out.rows.push(i as u32);
+                out.starts.push(out.columns.len());
+            }
+            out.columns.push(j as u32);
+            out.values.push(v);
+            if let Some(end) = out.starts.last_mut() {
+                *end = out.columns.len();
+            }
+        }
+        out
+    }
+
+    fn for_each(&self, x: &V, y: &mut V, put: impl Fn(&mut f64, f64)) {
+        for (k, &i) in self.rows.iter().enumerate() {
+            let row = self.starts[k]..self.starts[k + 1];
+            let terms = self.columns[row.clone()].iter().zip(&self.values[row]);
+            put(&mut y[i as usize], terms.map(|(&j, v)| v * x[j as usize]).sum());
+        }
+    }
+}
+
+impl Map<V> for Rows {
+    fn apply(&self, x: &V, y: &mut V) {
+        y.fill(0.0);
+        self.for_each(x, y, |y, sum| *y = sum);
+    }
+
+    fn add(&self, x: &V, y: &mut V) {
+        self.for_each(x, y, |y, sum| *y += sum);
+    }
+}
+
+impl Machine for HostMachine {
+    type V = V;
+    type A = Operator<f64>;
+
+    fn upload(&self, values: &[f64]) -> Result<V, GpuError> {
+        HostVector::from_slice(&self.host, values)
+    }
+
+    fn download(&self, vector: &V) -> Result<Vec<f64>, GpuError> {
+        Ok(vector.to_vec())
+    }
+
+    fn numbers(&self, values: &[f64]) -> Result<V, GpuError> {
+        HostVector::from_slice(&self.host, values)
+    }
+
+    fn read(&self, list: &V) -> Result<Vec<f64>, GpuError> {
+        Ok(list.to_vec())
+    }
+
+    fn evaluation(&self, _: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, SystemError> {
+        Ok(Box::new(Rows::new(entries)))
+    }
+
+    fn load(&self, _: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, SystemError> {
+        Ok(Box::new(Rows::new(entries)))
+    }
+
+    fn pass(
+        &mut self,
+        pass: Pass,
+        t: f64,
+        inputs: &[(usize, &V)],
+        outputs: &mut [(usize, &mut V)],
+    ) -> Result<(), OpsError> {
+        let of = &mut self.first_order[pass as usize];
+        self.host.install(|| {
+            of.gather(inputs);
+            of.discretization.eval(t, &of.u, &mut of.du);
+            of.scatter(outputs);
+        });
+        Ok(())
+    }
+
+    fn mass(&self, u: &V, mu: &mut V) {
+        self.elliptics.nodes.mass(u, mu);
+    }
+
+    fn inverse_mass(&self, b: &V, u: &mut V) {
+        self.elliptics.nodes.inverse_mass(b, u);
+    }
+
+    fn load_of_residual(&self, r: &V, load: &mut V) {
+        self.elliptics.nodes.load_of_residual(r, load);
+    }
+
+    fn solve_pressure(&mut self, b: &V, x: &mut V, stop: &Stop) -> Result<Solution, SolveError> {
+        let Self { host, elliptics, pressure, .. } = self;
+        host.install(|| pressure.solve(b, x, |u, mu| elliptics.nodes.mass(u, mu), stop))
+    }
+
+    fn apply_pressure(&self, x: &V, y: &mut V) {
+        LinearOperator::apply(self.pressure.operator(), x, y);
+    }
+
+    fn pressure_of_load(&mut self, b: &V, p: &mut V) {
+        let nodes = &self.elliptics.nodes;
+        self.pressure.of_load(b, p, |b, p| nodes.inverse_mass(b, p));
+    }
+
+    fn stiffness(&self) -> Vec<Arc<Operator<f64>>> {
+        self.velocity.clone()
+    }
+
+    fn elliptics(&self) -> &Elliptics {
+        &self.elliptics
+    }
+
+    fn convective_step(&mut self, u: &[&V], measure: StepMeasure) -> Result<f64, OpsError> {
+        let of = &mut self.first_order[Pass::Convection as usize];
+        let inputs: Vec<_> = u.iter().copied().enumerate().collect();
+        self.host.install(|| of.gather(&inputs));
+        of.discretization.measure_steps_by(measure);
+        of.discretization.time_step(&of.u, None)
+    }
+
+    fn bytes(&self) -> usize {
+        let first_order = |f: &FirstOrder| f.discretization.bytes() + 16 * f.u.len() + 8 * f.from.len();
+        self.first_order.iter().map(first_order).sum::<usize>()
+            + self.elliptics.nodes.bytes()
+            + self.pressure.bytes(self.elliptics.pressure.bytes())
+    }
+
+    fn kernel(&self) -> String {
+        self.first_order[0].discretization.simd().to_string()
+    }
+
+    fn device_name(&self) -> String {
+        String::new()
+    }
+}

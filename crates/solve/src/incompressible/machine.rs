@@ -1,0 +1,172 @@
+//! What a step of incompressible flow needs of the machine on which it runs.
+
+use super::carrier::Carrier;
+use super::components::Components;
+use super::elliptics::Elliptics;
+use super::phases::Moment;
+use crate::SystemError;
+use crate::setup::Incompressible;
+use dgsuite_amg::{KrylovPart, LinearOperator, Solution, SolveError, Stop};
+use dgsuite_gpu::GpuError;
+use dgsuite_ops::elliptic::Triplet;
+use dgsuite_ops::{Discretization, Norms, OpsError, StepMeasure};
+use dgsuite_physics::Exact;
+use dgsuite_physics::formula::Formula;
+use dgsuite_timeint::Scheme;
+use std::sync::Arc;
+
+/// A first-order operator: the right-hand side of a law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// `−∇·(u ⊗ u)`: velocity to velocity.
+    Convection,
+    /// `−∇p` and `−∇·u` with homogeneous boundary values: pressure to velocity, or velocity to pressure. The
+    /// fields are those of the state, `u v [w] p`; fields without an input are zero.
+    Coupling,
+    /// `−∇·u` element by element, without neighbours, with the fields of `Coupling`.
+    Elementwise,
+    /// The penalties on divergence and normal jumps, with the fields `u v [w] q c`.
+    Penalty,
+    /// `−∇·(ū ⊗ u)`, with the components of u, then those of ū.
+    Transport,
+}
+
+impl Pass {
+    /// The operators that a law needs; the numbers of the variants are their places in the list.
+    pub(super) fn of(law: &Incompressible) -> Vec<Self> {
+        let mut all = vec![Self::Convection, Self::Coupling, Self::Elementwise, Self::Penalty];
+        if law.subcycles.is_some() {
+            all.push(Self::Transport);
+        }
+        all
+    }
+}
+
+/// A sparse matrix between points and vectors.
+pub(super) trait Map<V>: Send {
+    /// `y ← A x`.
+    fn apply(&self, x: &V, y: &mut V);
+    /// `y ← y + A x`.
+    fn add(&self, x: &V, y: &mut V);
+}
+
+/// A machine with the operators of one flow. Vectors of the nodes have the order of the machine's elliptic
+/// operator; other vectors are lists of numbers.
+pub(super) trait Machine: Send {
+    /// Vectors.
+    type V: KrylovPart<Scalar = f64> + 'static;
+    /// The elliptic operator of one component of the velocity, `−∇²` with the conditions of that component.
+    type A: LinearOperator<Self::V> + Send + Sync;
+
+    /// A vector of nodes from its values in the order of the host.
+    fn upload(&self, values: &[f64]) -> Result<Self::V, GpuError>;
+    /// The values of a vector of nodes in the order of the host.
+    fn download(&self, vector: &Self::V) -> Result<Vec<f64>, GpuError>;
+    /// A list of numbers.
+    fn numbers(&self, values: &[f64]) -> Result<Self::V, GpuError>;
+    /// The values of a list.
+    fn read(&self, list: &Self::V) -> Result<Vec<f64>, GpuError>;
+    /// A matrix from vectors of nodes to a list of `n` numbers.
+    fn evaluation(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<Self::V>>, SystemError>;
+    /// A matrix from a list of `n` numbers to vectors of nodes.
+    fn load(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<Self::V>>, SystemError>;
+
+    /// Evaluates a first-order operator at time `t`: inputs and outputs are pairs of field and vector. The
+    /// outputs of convection are rates of change, those of other operators residuals: their load is
+    /// [`load_of_residual`](Self::load_of_residual).
+    fn pass(
+        &mut self,
+        pass: Pass,
+        t: f64,
+        inputs: &[(usize, &Self::V)],
+        outputs: &mut [(usize, &mut Self::V)],
+    ) -> Result<(), OpsError>;
+    /// `mu ← M u`.
+    fn mass(&self, u: &Self::V, mu: &mut Self::V);
+    /// `u ← M⁻¹ b`.
+    fn inverse_mass(&self, b: &Self::V, u: &mut Self::V);
+    /// `load ←` the residual `r` of a pass, tested with the functions.
+    fn load_of_residual(&self, r: &Self::V, load: &mut Self::V);
+    /// `r ← M⁻¹` times the load of the residual `r` of a pass; `work` is overwritten.
+    fn rate_of_residual(&self, r: &mut Self::V, work: &mut Self::V) {
+        if !self.elliptics().nodes.residuals_are_rates() {
+            self.load_of_residual(r, work);
+            self.inverse_mass(work, r);
+        }
+    }
+
+    /// Solves the pressure's problem from the guess in `x`. The load `b` is that of the velocity's functions.
+    fn solve_pressure(&mut self, b: &Self::V, x: &mut Self::V, stop: &Stop) -> Result<Solution, SolveError>;
+    /// `y ← A x` with the pressure's operator, where the pressure has the order of the velocity.
+    fn apply_pressure(&self, x: &Self::V, y: &mut Self::V);
+    /// `p ← M⁻¹ b` in the space of the pressure, for a load `b` of the velocity's functions.
+    fn pressure_of_load(&mut self, b: &Self::V, p: &mut Self::V);
+    /// The operators of the velocity's components.
+    fn stiffness(&self) -> Vec<Arc<Self::A>>;
+    /// The elliptic operators on the host.
+    fn elliptics(&self) -> &Elliptics;
+    /// The step of explicit convection with the velocity `u` for the value 1 of a measure.
+    fn convective_step(&mut self, u: &[&Self::V], measure: StepMeasure) -> Result<f64, OpsError>;
+    /// Carries `field` with the velocity `carrier` by explicit steps of `size` that begin at `begins`;
+    /// returns whether the machine has done so. Otherwise the steps are made of [`pass`](Self::pass).
+    fn carry(
+        &mut self,
+        _scheme: Scheme,
+        (_begins, _size): (&[f64], f64),
+        _carrier: &mut Carrier<'_, Self::V>,
+        _field: &mut Components<Self::V>,
+    ) -> Result<bool, OpsError> {
+        Ok(false)
+    }
+    /// Integrals of formulas of the state `u v [w] p`, of its derivatives `[axis][field]`, and `x y z t`, by
+    /// a rule of degree `degree`, with the conditions at boundaries of `outside`; `None` if the host must
+    /// compute them.
+    fn integrate_derivatives(
+        &self,
+        _state: &[&Self::V],
+        _formulas: &[&Formula],
+        _degree: usize,
+        _t: f64,
+        _outside: &Discretization<f64>,
+    ) -> Option<Vec<f64>> {
+        None
+    }
+    /// As [`integrate_derivatives`](Self::integrate_derivatives), of the state (twice, as conserved and as
+    /// primitive variables) and `x y z t`.
+    fn integrate_formulas(
+        &self,
+        _state: &[&Self::V],
+        _formulas: &[Formula],
+        _degree: usize,
+        _t: f64,
+    ) -> Option<Vec<f64>> {
+        None
+    }
+    /// Norms of the difference to an exact solution; `None` if the host must compute them.
+    fn errors(&self, _state: &[&Self::V], _exact: &dyn Exact, _t: f64) -> Option<(Vec<String>, Norms)> {
+        None
+    }
+    /// The end of the work that the machine has been given.
+    fn now(&self) -> Moment {
+        Moment::now()
+    }
+    /// Bytes of operators and tables.
+    fn bytes(&self) -> usize;
+    /// The instruction level in use, or the device's architecture.
+    fn kernel(&self) -> String;
+    /// The name of a GPU; empty for the CPU.
+    fn device_name(&self) -> String;
+}
+
+/// The pressure's operator.
+pub(super) struct OfPressure<'a, M>(pub(super) &'a M);
+
+impl<M: Machine> LinearOperator<M::V> for OfPressure<'_, M> {
+    fn n_rows(&self) -> usize {
+        self.0.elliptics().pressure.len()
+    }
+
+    fn apply(&self, x: &M::V, y: &mut M::V) {
+        self.0.apply_pressure(x, y);
+    }
+}

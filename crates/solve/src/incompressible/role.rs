@@ -1,0 +1,37 @@
+//! What a boundary is for velocity and pressure.
+
+use crate::setup::BoundaryKind;
+use std::collections::BTreeMap;
+
+/// The condition that a kind of boundary sets for velocity and pressure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The velocity is prescribed.
+    Wall,
+    /// The normal velocity is zero, without friction.
+    Symmetry,
+    /// The pressure is prescribed.
+    Open,
+}
+
+impl Role {
+    /// The role of a condition, if incompressible flow has it.
+    pub(super) fn of(kind: &BoundaryKind) -> Option<Self> {
+        match kind {
+            BoundaryKind::Prescribed(_) | BoundaryKind::NoSlipWall { .. } => Some(Self::Wall),
+            BoundaryKind::Symmetry | BoundaryKind::SlipWall => Some(Self::Symmetry),
+            BoundaryKind::Open { .. } | BoundaryKind::Outflow | BoundaryKind::PressureOutlet { .. } => {
+                Some(Self::Open)
+            }
+            BoundaryKind::FarField(_)
+            | BoundaryKind::OfState { .. }
+            | BoundaryKind::SubsonicInflow { .. }
+            | BoundaryKind::CurvedSlipWall { .. } => None,
+        }
+    }
+}
+
+/// The names of the boundaries with a role, in the order of the set-up.
+pub(super) fn named(kinds: &BTreeMap<String, BoundaryKind>, role: Role) -> Vec<&str> {
+    kinds.iter().filter(|(_, kind)| Role::of(kind) == Some(role)).map(|(name, _)| name.as_str()).collect()
+}
