@@ -482,9 +482,10 @@ fn check(args: &CheckArgs) -> anyhow::Result<u8> {
 fn planned(args: &FileArgs) -> Result<(String, Vec<KernelChoice>), InputError> {
     let document = args.document()?;
     let sections = document.sections()?;
+    let choices = Choices { only_described: true, ..args.choices() };
     Ok(match sections.study() {
-        Some(spec) => Study::new(&document, &sections, spec, &args.choices())?.describe_cases()?,
-        None => Job::new(&document, &args.choices())?.describe_with_kernels(),
+        Some(spec) => Study::new(&document, &sections, spec, &choices)?.describe_cases()?,
+        None => Job::new(&document, &choices)?.describe_with_kernels(),
     })
 }
 

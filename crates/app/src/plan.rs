@@ -86,8 +86,7 @@ pub struct Choices {
     pub start_time: Option<f64>,
     /// Deletes the results of a former run instead of moving them to `previous`.
     pub overwrite: bool,
-    /// The case belongs to a study: fields and checkpoints are written only if the file requests them, and
-    /// its checks are those of the study.
+    /// The case belongs to a study, which has the checks; it writes only what the file requests.
     pub case_of_study: bool,
     /// A later run starts from the last state of this one, so this run writes it unless the file says
     /// otherwise.
@@ -106,6 +105,8 @@ pub struct Choices {
     pub cores_shared_by: usize,
     /// The cores of each rank of this host, if each has its own; else empty.
     pub cores: String,
+    /// The solver is made to be described, not to run: large linear solvers get no preconditioners.
+    pub only_described: bool,
     /// Set while plans and solvers are made: the program may then end at once without losing results.
     pub preparing: Arc<AtomicBool>,
 }
@@ -638,6 +639,7 @@ fn setup(
         device,
         comm: Arc::new(Alone),
         cutting: pipeline.mesh.cutting,
+        only_described: false,
     }
 }
 

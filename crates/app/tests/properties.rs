@@ -6,7 +6,6 @@ use dgsuite::pipeline::Document;
 use dgsuite::pipeline::node::Node;
 use dgsuite::pipeline::overrides::{Override, apply};
 use dgsuite::pipeline::source::Source;
-use dgsuite_output::nearest::distance;
 use proptest::prelude::*;
 
 const CASE: &str = "\
@@ -81,13 +80,5 @@ proptest! {
         // Zero loses its sign, which has no meaning as a value of a key.
         prop_assert_eq!((number(&root) + 0.0).to_bits(), (x + 0.0).to_bits());
         prop_assert_eq!((number(&again) + 0.0).to_bits(), (x + 0.0).to_bits());
-    }
-
-    /// The distance of names is symmetric, zero only for equal names, and one for one wrong letter.
-    #[test]
-    fn the_distance_of_names_is_a_distance(a in "[a-z]{0,8}", b in "[a-z]{0,8}") {
-        prop_assert_eq!(distance(&a, &b), distance(&b, &a));
-        prop_assert_eq!(distance(&a, &b) == 0, a == b);
-        prop_assert!(distance(&a, &b) <= a.len().max(b.len()));
     }
 }

@@ -379,6 +379,9 @@ pub struct Setup {
     pub comm: Arc<dyn Communicator>,
     /// How the mesh is cut into a part for each rank.
     pub cutting: Cutting,
+    /// The solver is made to be described, not to run: incompressible flow then sets up no preconditioner and
+    /// takes the initial state as it is, without the solves of its start.
+    pub only_described: bool,
 }
 
 impl Setup {
@@ -423,6 +426,7 @@ impl Setup {
             device: Device::Cpu,
             comm: Arc::new(Alone),
             cutting: Cutting::Curve,
+            only_described: false,
         }
     }
 

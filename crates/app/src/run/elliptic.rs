@@ -19,7 +19,7 @@ use crate::pipeline::Document;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::elliptic::{EllipticPlan, print};
 use crate::plan::{Choices, Outline};
-use dgsuite_solve::elliptic::{Elliptic, EllipticError, Errors, Solved};
+use dgsuite_solve::elliptic::{Elliptic, EllipticError, Errors, Preconditioning, Solved};
 use dgsuite_solve::flow::OpsError;
 
 /// A run that is ready to start: the plan is made and the solver is set up.
@@ -32,6 +32,9 @@ pub struct EllipticRun {
     pub setup_s: f64,
 }
 
+/// Number of basis functions of a tensor basis, from which a preconditioner takes seconds to set up.
+const LARGE: usize = 200_000;
+
 /// Time between two lines of progress.
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -43,7 +46,13 @@ impl EllipticRun {
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         let start = Instant::now();
         let plan = EllipticPlan::new(document, choices)?;
-        let solver = Elliptic::new(plan.setup.clone()).map_err(|error| {
+        let mut setup = plan.setup.clone();
+        // Of small problems a check sets up all, and finds what only multigrid notices.
+        let size = setup.mesh.n_elements() * (setup.order + 1).pow(setup.mesh.dim as u32);
+        if choices.only_described && size > LARGE {
+            setup.solver.preconditioner = Preconditioning::None;
+        }
+        let solver = Elliptic::new(setup).map_err(|error| {
             let place = match &error {
                 EllipticError::Operator(OpsError::Jacobian { .. } | OpsError::Empty) => {
                     &plan.outline.places.mesh

@@ -51,6 +51,9 @@ pub struct FlowRun {
     stable_dt: Option<f64>,
 }
 
+/// Number of basis functions of a tensor basis, from which linear solvers take seconds to set up.
+const LARGE: usize = 50_000;
+
 impl FlowRun {
     /// Makes the plan and the solver.
     ///
@@ -74,7 +77,12 @@ impl FlowRun {
                 (solver, Some(projection))
             }
             restart => {
-                let new = || Flow::new(plan.setup.clone(), plan.initial.as_ref(), 0.0);
+                let mut setup = plan.setup.clone();
+                // Of small problems a check sets up all, and finds what only the first solves notice.
+                let size =
+                    plan.outline.mesh.n_elements() * (setup.order + 1).pow(plan.outline.mesh.dim() as u32);
+                setup.only_described = choices.only_described && size > LARGE;
+                let new = || Flow::new(setup, plan.initial.as_ref(), 0.0);
                 let mut solver = new().map_err(refused)?;
                 // Past states belong to the run before.
                 shared::restore(&mut solver, &plan, !choices.project)?;

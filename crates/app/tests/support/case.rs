@@ -230,9 +230,11 @@ pub(crate) fn with(yaml: &str, old: &str, new: &str) -> Case {
     Case::new(&yaml.replace(old, new))
 }
 
-/// An emulated device; `None` without a C++ compiler, which `DGSUITE_REQUIRE_TOOLS=1` turns into a failure.
+/// An emulated device, with sanitizers if `DGSUITE_SANITIZE=1` (tests of `ops` and `amg` have them always);
+/// `None` without a C++ compiler, which `DGSUITE_REQUIRE_TOOLS=1` turns into a failure.
 pub(crate) fn emulator() -> Option<Emulator> {
-    match Emulator::new() {
+    let sanitized = std::env::var_os("DGSUITE_SANITIZE").is_some_and(|v| v == "1");
+    match if sanitized { Emulator::new() } else { Emulator::plain() } {
         Ok(emulator) => Some(emulator),
         Err(e @ ShimError::NoCompiler { .. }) => {
             assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{e}");

@@ -46,7 +46,8 @@ use super::{Precision, TimeSeries, UnstructuredFields, VtuOptions, WriterError, 
 /// A `.vtkhdf` file that grows by one time after another.
 ///
 /// ```
-/// use dgsuite_output::writer::{CellBlock, Field, TimeSeries, UnstructuredFields, VtuOptions, vtkhdf::Series};
+/// use dgsuite_output::writer::vtkhdf::Series;
+/// use dgsuite_output::writer::{CellBlock, Field, TimeSeries, UnstructuredFields, VtuOptions};
 /// use dgsuite_basis::{Shape, lattice::lattice};
 ///
 /// let directory = tempfile::tempdir()?;

@@ -112,7 +112,9 @@ fn build<M: Machine + 'static>(
         singular: sipdg.is_singular(),
         initial: velocity,
     })?;
-    flow.start(t0)?;
+    if !setup.only_described {
+        flow.start(t0)?;
+    }
     let facts = Facts {
         dofs: fields.dofs(),
         bytes: flow.machine.bytes() + fields.bytes(),

@@ -4,7 +4,7 @@ use super::lower_order::LowerOrder;
 use crate::SystemError;
 use crate::elliptic::krylov::Krylov;
 use crate::elliptic::machine::Machine;
-use crate::elliptic::preconditioner;
+use crate::elliptic::{Preconditioning, preconditioner};
 use crate::setup::Incompressible;
 use crate::setup::Setup;
 use dgsuite_amg::{KrylovVector, LinearOperator, Solution, SolveError, Stop};
@@ -31,7 +31,10 @@ impl<V: KrylovVector<Scalar = f64>, A: LinearOperator<V>> Pressure<V, A> {
     where
         M::Backend: dgsuite_gpu::Backend<Vector<f64> = V>,
     {
-        let options = law.pressure.on(setup.device, M::sizes(of).order, setup.mesh.seen());
+        let mut options = law.pressure.on(setup.device, M::sizes(of).order, setup.mesh.seen());
+        if setup.only_described {
+            options.preconditioner = Preconditioning::None;
+        }
         let built = preconditioner::build::<M>(machine, of, &options)
             .map_err(|error| SystemError::Elliptic(Box::new(error)))?;
         let krylov = Krylov::new(operator, built, one, M::on_host(of).is_singular())?;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::EllipticPlan;
 use crate::plan::print::results::checks;
 use crate::plan::print::{bytes, counted_shapes, grouped, threads};
-use dgsuite_solve::elliptic::{EllipticDescription, Preconditioning};
+use dgsuite_solve::elliptic::EllipticDescription;
 
 /// Describes the plan, one line for each part, with the table of levels.
 pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
@@ -59,7 +59,8 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
         }
     }
     let mut preconditioner = solver.preconditioner.word().to_owned();
-    if solver.preconditioner != Preconditioning::None {
+    // `check` describes a solver without setting up its preconditioner.
+    if described.preconditioner_bytes > 0 {
         let per_element = described.preconditioner_bytes as f64 / mesh.n_elements().max(1) as f64;
         let _ = write!(
             preconditioner,

@@ -1,7 +1,7 @@
 //! Which kernels a GPU runs for every combination of shape, form, geometry, model and order 1 to 4, and the
 //! digests of their texts. No device is needed.
 //!
-//! `DGSUITE_UPDATE_KERNELS=1 cargo test --release -p dgsuite --test kernels` writes the lists.
+//! `DGSUITE_UPDATE_KERNELS=1 cargo test --release -p dgsuite-solve --test kernels` writes the lists.
 
 use dgsuite_solve::bench;
 use std::fs;
