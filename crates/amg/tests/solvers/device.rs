@@ -391,7 +391,7 @@ fn all_this_on_an_emulated_device() {
         Err(reason) => panic!("{reason}"),
     };
     let mut command = emulator.command(std::env::current_exe().unwrap());
-    let output = command.args(["--skip", NAME]).env("DGSUITE_REQUIRE_GPU", "1").output().unwrap();
+    let output = command.args(["device::", "--skip", NAME]).env("DGSUITE_REQUIRE_GPU", "1").output().unwrap();
     let log =
         [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     assert!(output.status.success() && log.contains("test result: ok. 5 passed"), "{log}");

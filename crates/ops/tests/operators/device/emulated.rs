@@ -394,13 +394,16 @@ fn kernels_are_sound() {
         }
         Err(e) => panic!("{e}"),
     };
-    let status = emulator
+    let output = emulator
         .command(std::env::current_exe().expect("this program"))
-        .args(["emulated::child", "residual::bad_states_are_found_where_they_are"])
-        .arg("places::unknowns_on_the_device_are_permuted_vectors")
+        .args(["device::emulated::child", "device::residual::bad_states_are_found_where_they_are"])
+        .arg("device::places::unknowns_on_the_device_are_permuted_vectors")
         .args(["--exact", "--include-ignored", "--nocapture"])
         .env("DGSUITE_REQUIRE_GPU", "1")
-        .status()
+        .output()
         .expect("a child");
-    assert!(status.success(), "a kernel is wrong: its report is above");
+    let [said, errors] = [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into_owned());
+    println!("{said}");
+    let all = said.contains("test result: ok. 3 passed");
+    assert!(output.status.success() && all, "a kernel is wrong:\n{said}\n{errors}");
 }
