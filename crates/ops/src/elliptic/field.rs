@@ -27,6 +27,9 @@ pub struct EllipticErrors {
     pub energy: Option<f64>,
 }
 
+/// Functions whose loads are computed together.
+const BATCH: usize = 8;
+
 /// A rule finer than the operator's, for the elements of one shape and geometry order.
 struct Fine {
     shape: Shape,
@@ -56,13 +59,21 @@ impl Fine {
         (x, jw, metric)
     }
 
-    /// Adds the load of a function with these values times `w J` at the points.
-    fn add_tested(&self, weighted: &[f64], out: &mut [f64]) {
-        for (q, w) in weighted.iter().enumerate() {
-            for (out, phi) in out.iter_mut().zip(self.value.row(q)) {
-                *out += w * phi;
+    /// The loads of functions with these values times `w J` at the points, `[function][basis function]`. All
+    /// functions of a batch pass once over the table, which does not fit into a cache at high orders in
+    /// space.
+    fn tested(&self, weighted: &[Vec<f64>]) -> Vec<f64> {
+        let n = self.value.cols();
+        let mut sums = vec![[0.0; BATCH]; n];
+        for q in 0..self.value.rows() {
+            let w: [f64; BATCH] = std::array::from_fn(|e| weighted.get(e).map_or(0.0, |w| w[q]));
+            for (sum, phi) in sums.iter_mut().zip(self.value.row(q)) {
+                for e in 0..BATCH {
+                    sum[e] += w[e] * phi;
+                }
             }
         }
+        (0..weighted.len()).flat_map(|e| sums.iter().map(move |sum| sum[e])).collect()
     }
 }
 
@@ -115,6 +126,36 @@ impl<T: PackScalar> Space<T> {
             Ok::<(), Infallible>(())
         });
         list
+    }
+
+    /// The loads `∫ f φ_i` by element and basis function, from the values of `f` times `w J` at the points of
+    /// an element's rule.
+    fn loads(&self, rules: &[Fine], of: impl Fn(usize, &Fine) -> Vec<f64> + Sync + Send) -> Vec<f64> {
+        let n = self.problem.mesh.n_elements();
+        let batch = |k: usize| -> Vec<f64> {
+            let elements: Vec<usize> = (k * BATCH..n.min((k + 1) * BATCH)).collect();
+            let rule = |element: usize| std::ptr::from_ref(self.fine_of(rules, element));
+            let alike = elements.chunk_by(|&a, &b| rule(a) == rule(b));
+            alike
+                .flat_map(|elements| {
+                    let fine = self.fine_of(rules, elements[0]);
+                    fine.tested(&elements.iter().map(|&element| of(element, fine)).collect::<Vec<_>>())
+                })
+                .collect()
+        };
+        let batches: Vec<Vec<f64>> =
+            self.problem.host.install(|| (0..n.div_ceil(BATCH)).into_par_iter().map(batch).collect());
+        batches.concat()
+    }
+
+    /// The first of consecutive numbers of each element, one for each basis function.
+    fn first_numbers(&self) -> Vec<usize> {
+        let mut next = 0;
+        let mut first = |element| {
+            next += self.n_basis(element);
+            next - self.n_basis(element)
+        };
+        (0..self.problem.mesh.n_elements()).map(&mut first).collect()
     }
 
     /// A vector from consecutive numbers of all elements; zero in the padding.
@@ -186,13 +227,14 @@ impl<T: PackScalar> Sipdg<T> {
     pub fn right_hand_side_with_normals(&self, f: &Field<'_>, data: &[&BoundaryField<'_>]) -> Vec<T> {
         let space = &self.space;
         let rules = space.fine_rules(2 * space.order + 4);
-        let numbers = space.list(|element, all: &mut Vec<f64>| {
-            let fine = space.fine_of(&rules, element);
+        let loads = space.loads(&rules, |element, fine| {
             let (x, jw, _) = fine.geometry(space.problem.mesh.dim, &space.nodes(element));
-            let weighted: Vec<f64> = x.iter().zip(&jw).map(|(x, w)| w * f(element, *x)).collect();
+            x.iter().zip(&jw).map(|(x, w)| w * f(element, *x)).collect()
+        });
+        let first = space.first_numbers();
+        let numbers = space.list(|element, all: &mut Vec<f64>| {
             let start = all.len();
-            all.resize(start + fine.value.cols(), 0.0);
-            fine.add_tested(&weighted, &mut all[start..]);
+            all.extend(&loads[first[element]..first[element] + space.n_basis(element)]);
             space.add_boundaries(element, data, &mut all[start..]);
         });
         space.scatter(&numbers)
@@ -220,22 +262,26 @@ impl<T: PackScalar> Sipdg<T> {
     pub fn project(&self, f: &Field<'_>) -> Vec<T> {
         let space = &self.space;
         let rules = space.fine_rules(2 * space.order + 4);
-        // By element the load of what is projected, then values at nodes.
-        let numbers = space.list(|element, all: &mut Vec<[f64; 2]>| {
-            let (fine, nodes) = (space.fine_of(&rules, element), space.nodes(element));
-            let (x, jw, _) = fine.geometry(space.problem.mesh.dim, &nodes);
-            let values: Vec<f64> = match space.is_affine(element) {
-                true => vec![0.0; fine.value.cols()],
-                false => image(&fine.node_position, &nodes).into_iter().map(|x| f(element, x)).collect(),
-            };
-            let nodal = fine.value.mul_vec(&values);
-            let points = x.iter().zip(&jw).zip(&nodal);
-            let weighted: Vec<f64> = points.map(|((x, w), nodal)| w * (f(element, *x) - nodal)).collect();
-            let mut load = vec![0.0; values.len()];
-            fine.add_tested(&weighted, &mut load);
-            all.extend(load.into_iter().zip(values).map(|(load, value)| [load, value]));
+        // Values at the nodes of curved elements.
+        let nodal = space.list(|element, all: &mut Vec<f64>| {
+            if space.is_affine(element) {
+                all.resize(all.len() + space.n_basis(element), 0.0);
+            } else {
+                let x = image(&space.fine_of(&rules, element).node_position, &space.nodes(element));
+                all.extend(x.into_iter().map(|x| f(element, x)));
+            }
         });
-        let [b, nodal] = [0, 1].map(|k| space.scatter(&numbers.iter().map(|n| n[k]).collect::<Vec<f64>>()));
+        let first = space.first_numbers();
+        let loads = space.loads(&rules, |element, fine| {
+            let (x, jw, _) = fine.geometry(space.problem.mesh.dim, &space.nodes(element));
+            let wanted = x.iter().map(|x| f(element, *x));
+            if space.is_affine(element) {
+                return wanted.zip(jw).map(|(f, w)| w * f).collect();
+            }
+            let nodal = fine.value.mul_vec(&nodal[first[element]..first[element] + fine.value.cols()]);
+            wanted.zip(jw).zip(nodal).map(|((f, w), nodal)| w * (f - nodal)).collect()
+        });
+        let [b, nodal] = [loads, nodal].map(|numbers| space.scatter(&numbers));
         let mut u = vec![T::ZERO; self.len()];
         self.inverse_mass(&b, &mut u);
         u.iter_mut().zip(nodal).for_each(|(u, nodal)| *u += nodal);
