@@ -17,12 +17,16 @@ pub(super) fn limiting(section: &Section<'_>, model: &str) -> Result<Option<Limi
         }
     }
     match (shock, limiter) {
-        (Some(_), Some(Limiting::Slopes(_))) => {
-            let belongs = "`shock: none`; choose one of them";
+        (Some(_), Some(limiter)) => {
+            let belongs = match limiter {
+                Limiting::Positivity => {
+                    "`shock: none`; the filter itself keeps density and pressure positive"
+                }
+                _ => "`shock: none`; choose one of them",
+            };
             Err(section.misplaced("limiter", "a scheme with a filter at shocks", belongs))
         }
-        (Some(shock), _) => Ok(Some(shock)),
-        (None, limiter) => Ok(limiter),
+        (shock, limiter) => Ok(shock.or(limiter)),
     }
 }
 
