@@ -78,7 +78,7 @@
 //! let exact: Arc<dyn Exact> = Arc::new(ClosedForm::<_, _, 2, 1>::new(law, wave));
 //! let boundaries = ["xmin", "xmax"].map(|name| BoundaryBinding::<f64> {
 //!     name: name.to_owned(),
-//!     kernel: Box::new(BoundaryOf::<_, _, _, 2, 1> { law, flux: Rusanov, condition: Prescribed }),
+//!     kernel: Box::new(BoundaryOf::<_, _, 2, 1> { law, condition: Prescribed }),
 //!     data: Some(Arc::clone(&exact)),
 //! });
 //!

@@ -83,7 +83,7 @@ pub(crate) fn engine(
                     let mut reactions = damping::<$t, 1, 2>(setup);
                     reactions.extend(by_formulas::<$t, _, $d, 1>(&rest, &law));
                     finish::<$t, _, _, $d, 1>(rest, law, Rusanov, None, None, reactions, &|kind| {
-                        open_boundary::<$t, _, _, $d, 1>(law, Rusanov, kind)
+                        open_boundary::<$t, _, $d, 1>(law, kind)
                     })
                 }
                 Law::Euler { gamma, gas_constant } => {
@@ -97,7 +97,7 @@ pub(crate) fn engine(
                                 None,
                                 bounds::<$t, $d, $n>(law),
                                 on_gas::<$t, $d, $n, $c>(&rest, law),
-                                &|kind| gas_boundary::<$t, _, $d, $n>(law, *gas_constant, $f, kind),
+                                &|kind| gas_boundary::<$t, $d, $n>(law, *gas_constant, kind),
                             )
                         };
                     }
@@ -119,7 +119,7 @@ pub(crate) fn engine(
                                 Some(diffusion),
                                 bounds::<$t, $d, $n>(viscous.gas),
                                 on_gas::<$t, $d, $n, $c>(&rest, viscous.gas),
-                                &|kind| viscous_boundary::<$t, _, $d, $n>(*viscous, $f, kind),
+                                &|kind| viscous_boundary::<$t, $d, $n>(*viscous, kind),
                             )
                         };
                     }
@@ -280,47 +280,42 @@ fn assemble<T: PackScalar>(
     Ok(Box::new(engine))
 }
 
-fn of<T, L, F, B, const D: usize, const N: usize>(law: L, flux: F, condition: B) -> Box<dyn BoundaryKernel<T>>
+fn of<T, L, B, const D: usize, const N: usize>(law: L, condition: B) -> Box<dyn BoundaryKernel<T>>
 where
     T: Real,
     L: Formulas<D, N>,
-    F: NumericalFlux<L, D, N>,
     B: Boundary<L, D, N>,
 {
-    Box::new(BoundaryOf::<L, F, B, D, N> { law, flux, condition })
+    Box::new(BoundaryOf::<L, B, D, N> { law, condition })
 }
 
 /// The conditions that every law has.
-fn open_boundary<T, L, F, const D: usize, const N: usize>(
+fn open_boundary<T, L, const D: usize, const N: usize>(
     law: L,
-    flux: F,
     kind: &BoundaryKind,
 ) -> Option<Box<dyn BoundaryKernel<T>>>
 where
     T: Real,
     L: Formulas<D, N>,
-    F: NumericalFlux<L, D, N>,
     FarField: Boundary<L, D, N>,
 {
     match kind {
-        BoundaryKind::Prescribed(_) => Some(of::<T, _, _, _, D, N>(law, flux, Prescribed)),
-        BoundaryKind::Outflow => Some(of::<T, _, _, _, D, N>(law, flux, Outflow)),
-        BoundaryKind::FarField(_) => Some(of::<T, _, _, _, D, N>(law, flux, FarField)),
+        BoundaryKind::Prescribed(_) => Some(of::<T, _, _, D, N>(law, Prescribed)),
+        BoundaryKind::Outflow => Some(of::<T, _, _, D, N>(law, Outflow)),
+        BoundaryKind::FarField(_) => Some(of::<T, _, _, D, N>(law, FarField)),
         _ => None,
     }
 }
 
 /// The conditions of a gas.
-fn gas_boundary<T, F, const D: usize, const N: usize>(
+fn gas_boundary<T, const D: usize, const N: usize>(
     law: Euler,
     gas_constant: f64,
-    flux: F,
     kind: &BoundaryKind,
 ) -> Option<Box<dyn BoundaryKernel<T>>>
 where
     T: PackScalar + Real,
     Euler: Formulas<D, N>,
-    F: NumericalFlux<Euler, D, N>,
     FarField: Boundary<Euler, D, N>,
     SlipWall: Boundary<Euler, D, N>,
     CurvedSlipWall: Boundary<Euler, D, N>,
@@ -329,20 +324,20 @@ where
     SubsonicInflow: Boundary<Euler, D, N>,
 {
     match kind {
-        BoundaryKind::SlipWall => Some(of::<T, _, _, _, D, N>(law, flux, SlipWall)),
-        BoundaryKind::CurvedSlipWall { .. } => Some(of::<T, _, _, _, D, N>(law, flux, CurvedSlipWall)),
-        BoundaryKind::Symmetry => Some(of::<T, _, _, _, D, N>(law, flux, Symmetry)),
+        BoundaryKind::SlipWall => Some(of::<T, _, _, D, N>(law, SlipWall)),
+        BoundaryKind::CurvedSlipWall { .. } => Some(of::<T, _, _, D, N>(law, CurvedSlipWall)),
+        BoundaryKind::Symmetry => Some(of::<T, _, _, D, N>(law, Symmetry)),
         BoundaryKind::PressureOutlet { .. } => {
-            outlet(kind, gas_constant).map(|condition| of::<T, _, _, _, D, N>(law, flux, condition))
+            outlet(kind, gas_constant).map(|condition| of::<T, _, _, D, N>(law, condition))
         }
         BoundaryKind::SubsonicInflow { .. } => {
-            inflow(kind, gas_constant).map(|condition| of::<T, _, _, _, D, N>(law, flux, condition))
+            inflow(kind, gas_constant).map(|condition| of::<T, _, _, D, N>(law, condition))
         }
         BoundaryKind::OfState { kind, formulas } => {
-            let condition = gas_boundary::<T, _, D, N>(law, gas_constant, flux, kind)?;
+            let condition = gas_boundary::<T, D, N>(law, gas_constant, kind)?;
             Some(Box::new(OfState::<T, _, D, N> { law, formulas: Arc::clone(formulas), condition }))
         }
-        other => open_boundary::<T, _, _, D, N>(law, flux, other),
+        other => open_boundary::<T, _, D, N>(law, other),
     }
 }
 
@@ -364,16 +359,14 @@ fn inflow(kind: &BoundaryKind, gas_constant: f64) -> Option<SubsonicInflow> {
 }
 
 /// The conditions of a viscous gas, for the numerical flux and for diffusion.
-fn viscous_boundary<T, F, const D: usize, const N: usize>(
+fn viscous_boundary<T, const D: usize, const N: usize>(
     viscous: NavierStokes,
-    flux: F,
     kind: &BoundaryKind,
 ) -> Option<Box<dyn BoundaryKernel<T>>>
 where
     T: PackScalar + Real,
     Euler: Formulas<D, N>,
     NavierStokes: Diffusion<D, N>,
-    F: NumericalFlux<Euler, D, N>,
     FarField: Boundary<Euler, D, N> + DiffusiveBoundary<NavierStokes, D, N>,
     SlipWall: Boundary<Euler, D, N> + DiffusiveBoundary<NavierStokes, D, N>,
     Symmetry: Boundary<Euler, D, N> + DiffusiveBoundary<NavierStokes, D, N>,
@@ -386,14 +379,14 @@ where
             let condition = $condition;
             let diffusive = DiffusiveBoundaryOf::<_, _, D, N> { diffusion: viscous, condition };
             Some(Box::new(WithDiffusion::<T> {
-                inviscid: of::<T, _, _, _, D, N>(viscous.gas, flux, condition),
+                inviscid: of::<T, _, _, D, N>(viscous.gas, condition),
                 diffusive: Box::new(diffusive),
             }) as Box<dyn BoundaryKernel<T>>)
         }};
     }
     match *kind {
         BoundaryKind::OfState { ref kind, ref formulas } => {
-            let condition = viscous_boundary::<T, _, D, N>(viscous, flux, kind)?;
+            let condition = viscous_boundary::<T, D, N>(viscous, kind)?;
             let (law, formulas) = (viscous.gas, Arc::clone(formulas));
             Some(Box::new(OfState::<T, _, D, N> { law, formulas, condition }))
         }

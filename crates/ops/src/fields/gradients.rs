@@ -168,7 +168,8 @@ impl<T: PackScalar> Discretization<T> {
             }
         }
         let (mut plus, mut inviscid) = (minus.clone(), minus.clone());
-        set.binding.kernel.outer(&minus, &set.normal, &data, &mut plus, &mut inviscid);
+        set.binding.kernel.outer(&minus, &set.normal, &data, &mut plus);
+        self.physics.numerical_flux(&minus, &plus, &set.normal, &mut inviscid);
         let face = match (set.binding.kernel.diffusive(), &self.diffusion) {
             (Some(kernel), Some(_)) => {
                 let mut face = minus.clone();

@@ -1,9 +1,12 @@
-//! Boundary conditions on faces: outer states for the numerical flux, and the fluxes through the boundary.
+//! Boundary conditions on faces: outer states for the numerical flux.
 //!
 //! All faces of one boundary are processed together, before the residual. The outer states are written to the
 //! exterior buffer, from which the residual reads them in the same way as the traces of elements of another
-//! group. The numerical fluxes, integrated over the boundary, are the *tally*, with which conservation is
-//! checked.
+//! group. The numerical fluxes ([`PointKernels::numerical_flux`]), integrated over the boundary, are
+//! the *tally*, with which conservation is checked. Conditions and numerical fluxes are compiled apart: any
+//! condition of a law meets any flux of it.
+//!
+//! [`PointKernels::numerical_flux`]: crate::PointKernels::numerical_flux
 
 mod of_state;
 
@@ -11,15 +14,14 @@ pub use of_state::{OfState, place_and_time};
 
 use crate::formulas::diffusive_boundary::DiffusiveBoundaryKernel;
 use dgsuite_physics::trace::{Parameters, TraceError, device_fn};
-use dgsuite_physics::{Boundary, Exact, Law, NumericalFlux, Real};
+use dgsuite_physics::{Boundary, Exact, Law, Real};
 use std::sync::Arc;
 
-/// A boundary condition for one law and one numerical flux, evaluated at many points.
+/// A boundary condition for one law, evaluated at many points.
 pub trait BoundaryKernel<T>: Send + Sync {
-    /// Computes `u⁺` (`up`) and `f*(u⁻, u⁺, n)` (`flux`) at points. All arrays are `[point][field]`, `normal`
-    /// is `[point][D]`; `data` holds the prescribed conserved states or other numbers that the condition
-    /// uses.
-    fn outer(&self, um: &[T], normal: &[T], data: &[T], up: &mut [T], flux: &mut [T]);
+    /// Computes `u⁺` (`up`) at points. All arrays are `[point][field]`, `normal` is `[point][D]`; `data`
+    /// holds the prescribed conserved states or other numbers that the condition uses.
+    fn outer(&self, um: &[T], normal: &[T], data: &[T], up: &mut [T]);
 
     /// The treatment of diffusive fluxes on this boundary, if the condition defines one.
     fn diffusive(&self) -> Option<&dyn DiffusiveBoundaryKernel<T>> {
@@ -34,34 +36,28 @@ pub trait BoundaryKernel<T>: Send + Sync {
     fn device_source(&self, parameters: &mut Parameters) -> Result<String, TraceError>;
 }
 
-/// The [`BoundaryKernel`] of law `L`, numerical flux `F` and condition `B`.
+/// The [`BoundaryKernel`] of law `L` and condition `B`.
 #[derive(Clone, Debug)]
-pub struct BoundaryOf<L, F, B, const D: usize, const N: usize> {
+pub struct BoundaryOf<L, B, const D: usize, const N: usize> {
     /// The conservation law.
     pub law: L,
-    /// The numerical flux.
-    pub flux: F,
     /// The condition.
     pub condition: B,
 }
 
-impl<T, L, F, B, const D: usize, const N: usize> BoundaryKernel<T> for BoundaryOf<L, F, B, D, N>
+impl<T, L, B, const D: usize, const N: usize> BoundaryKernel<T> for BoundaryOf<L, B, D, N>
 where
     T: Real,
     L: Law<D, N>,
-    F: NumericalFlux<L, D, N>,
     B: Boundary<L, D, N>,
 {
-    fn outer(&self, um: &[T], normal: &[T], data: &[T], up: &mut [T], flux: &mut [T]) {
+    fn outer(&self, um: &[T], normal: &[T], data: &[T], up: &mut [T]) {
         let points = um.chunks_exact(N).zip(normal.chunks_exact(D)).zip(data.chunks_exact(N));
-        let outputs = up.chunks_exact_mut(N).zip(flux.chunks_exact_mut(N));
-        for (((um, n), data), (up, flux)) in points.zip(outputs) {
+        for (((um, n), data), up) in points.zip(up.chunks_exact_mut(N)) {
             let um: [T; N] = std::array::from_fn(|k| um[k]);
             let n: [T; D] = std::array::from_fn(|d| n[d]);
             let data: [T; N] = std::array::from_fn(|k| data[k]);
-            let outer = self.condition.outer(&self.law, &um, &n, &data);
-            up.copy_from_slice(&outer);
-            flux.copy_from_slice(&self.flux.eval(&self.law, &um, &outer, &n));
+            up.copy_from_slice(&self.condition.outer(&self.law, &um, &n, &data));
         }
     }
 

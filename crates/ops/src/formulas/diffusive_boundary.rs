@@ -92,8 +92,8 @@ pub struct WithDiffusion<T> {
 }
 
 impl<T: Send + Sync> BoundaryKernel<T> for WithDiffusion<T> {
-    fn outer(&self, um: &[T], normal: &[T], data: &[T], up: &mut [T], flux: &mut [T]) {
-        self.inviscid.outer(um, normal, data, up, flux);
+    fn outer(&self, um: &[T], normal: &[T], data: &[T], up: &mut [T]) {
+        self.inviscid.outer(um, normal, data, up);
     }
 
     fn diffusive(&self) -> Option<&dyn DiffusiveBoundaryKernel<T>> {

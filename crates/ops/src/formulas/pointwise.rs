@@ -74,6 +74,10 @@ pub trait PointKernels<T>: Send + Sync {
         out: &mut [T],
     );
 
+    /// Computes the numerical flux `f*(u⁻, u⁺, n)` at points of a boundary: `um`, `up`, `out`:
+    /// `[point][field]`; `normal`: `[point][D]`.
+    fn numerical_flux(&self, um: &[T], up: &[T], normal: &[T], out: &mut [T]);
+
     /// Computes, per lane, the largest wave speed and the smallest admissibility over `n` points.
     ///
     /// A state that is not finite results in a speed that is not finite.
@@ -428,6 +432,16 @@ macro_rules! point_kernels {
                 let kernel =
                     Faces { law: &self.law, flux: &self.flux, offsets, um, rows, up, geometry, kind, out };
                 <$t>::dispatch(checked(level), kernel);
+            }
+
+            fn numerical_flux(&self, um: &[$t], up: &[$t], normal: &[$t], out: &mut [$t]) {
+                let points = um.chunks_exact(N).zip(up.chunks_exact(N)).zip(normal.chunks_exact(D));
+                for (((um, up), n), out) in points.zip(out.chunks_exact_mut(N)) {
+                    let um: [$t; N] = std::array::from_fn(|k| um[k]);
+                    let up: [$t; N] = std::array::from_fn(|k| up[k]);
+                    let n: [$t; D] = std::array::from_fn(|d| n[d]);
+                    out.copy_from_slice(&self.flux.eval(&self.law, &um, &up, &n));
+                }
             }
 
             fn wave_speed(

@@ -550,7 +550,7 @@ impl<T: PackScalar> Discretization<T> {
         for set in &mut self.boundaries {
             set.update_data(t, fields);
             let faces = &self.connectivity.boundaries[set.boundary];
-            let (groups, traces) = (&self.groups, &self.traces);
+            let (groups, traces, physics) = (&self.groups, &self.traces, &self.physics);
             let first = &set.first;
             let n = set.positions.len();
             let exterior_first = self.connectivity.boundary_exterior[set.boundary];
@@ -576,7 +576,9 @@ impl<T: PackScalar> Discretization<T> {
                     gather(f, &mut minus[a..b]);
                 }
                 let p1 = first[f1];
-                kernel.outer(minus, &normal[p0 * dim..p1 * dim], &data[p0 * fields..p1 * fields], plus, flux);
+                let normal = &normal[p0 * dim..p1 * dim];
+                kernel.outer(minus, normal, &data[p0 * fields..p1 * fields], plus);
+                physics.numerical_flux(minus, plus, normal, flux);
             };
             // Runs are split at faces, with equal numbers of points where possible. They are independent of
             // each other, so the result does not depend on the distribution over threads.

@@ -139,7 +139,7 @@ where
         equation = equation.with_diffusion(Box::new(Diffusive::<_, D, N> { diffusion }));
     }
     let kernel = || -> Box<dyn BoundaryKernel<T>> {
-        let inviscid = Box::new(BoundaryOf::<_, _, _, D, N> { law, flux, condition });
+        let inviscid = Box::new(BoundaryOf::<_, _, D, N> { law, condition });
         if !diffusive {
             return inviscid;
         }

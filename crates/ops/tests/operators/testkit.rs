@@ -175,9 +175,9 @@ where
         .map(|name| BoundaryBinding {
             name: name.to_owned(),
             kernel: if mesh.dim == 2 {
-                Box::new(BoundaryOf::<_, _, _, 2, 4> { law: GAS, flux, condition: Prescribed })
+                Box::new(BoundaryOf::<_, _, 2, 4> { law: GAS, condition: Prescribed })
             } else {
-                Box::new(BoundaryOf::<_, _, _, 3, 5> { law: GAS, flux, condition: Prescribed })
+                Box::new(BoundaryOf::<_, _, 3, 5> { law: GAS, condition: Prescribed })
             },
             data: data.cloned(),
         })

@@ -184,11 +184,9 @@ where
     let flux = Central;
     let boundaries = bound(setup, |kind, role| {
         let kernel: Box<dyn BoundaryKernel<f64>> = match role {
-            Role::Wall => Box::new(BoundaryOf::<_, _, _, D, N> { law, flux, condition: GivenVelocity }),
-            Role::Symmetry => {
-                Box::new(BoundaryOf::<_, _, _, D, N> { law, flux, condition: ZeroNormalVelocity })
-            }
-            Role::Open => Box::new(BoundaryOf::<_, _, _, D, N> { law, flux, condition: Outflow }),
+            Role::Wall => Box::new(BoundaryOf::<_, _, D, N> { law, condition: GivenVelocity }),
+            Role::Symmetry => Box::new(BoundaryOf::<_, _, D, N> { law, condition: ZeroNormalVelocity }),
+            Role::Open => Box::new(BoundaryOf::<_, _, D, N> { law, condition: Outflow }),
         };
         (kernel, velocity(kind, D, N))
     })?;
@@ -244,7 +242,7 @@ where
 {
     macro_rules! of {
         ($law:expr, $flux:expr, $condition:expr, $n:ident) => {
-            Box::new(BoundaryOf::<_, _, _, D, $n> { law: $law, flux: $flux, condition: $condition })
+            Box::new(BoundaryOf::<_, _, D, $n> { law: $law, condition: $condition })
                 as Box<dyn BoundaryKernel<f64>>
         };
     }

@@ -92,8 +92,8 @@ where
     T: PackScalar,
     L: Law<D, N>,
 {
-    fn outer(&self, um: &[T], normal: &[T], data: &[T], up: &mut [T], flux: &mut [T]) {
-        self.condition.outer(um, normal, &self.given(um, data), up, flux);
+    fn outer(&self, um: &[T], normal: &[T], data: &[T], up: &mut [T]) {
+        self.condition.outer(um, normal, &self.given(um, data), up);
     }
 
     fn diffusive(&self) -> Option<&dyn DiffusiveBoundaryKernel<T>> {

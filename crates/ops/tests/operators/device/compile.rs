@@ -32,9 +32,9 @@ where
         .map(|name| BoundaryBinding {
             name: name.to_owned(),
             kernel: if plane {
-                Box::new(BoundaryOf::<_, _, _, 2, 4> { law, flux, condition })
+                Box::new(BoundaryOf::<_, _, 2, 4> { law, condition })
             } else {
-                Box::new(BoundaryOf::<_, _, _, 3, 5> { law, flux, condition })
+                Box::new(BoundaryOf::<_, _, 3, 5> { law, condition })
             },
             data: None,
         })

@@ -24,29 +24,26 @@ const STAGES: [(f64, f64); 3] = [(0.0, 1.0), (0.75, 0.25), (1.0 / 3.0, 2.0 / 3.0
 const STEPS: usize = 100;
 
 /// Conditions on the boundaries of `mesh`, rotated by `shift`.
-fn bindings<T, F, const D: usize, const N: usize>(
+fn bindings<T, const D: usize, const N: usize>(
     mesh: &Mesh,
-    flux: F,
     shift: usize,
     data: &Arc<dyn Exact>,
 ) -> Vec<BoundaryBinding<T>>
 where
     T: PackScalar + Real,
     Euler: Law<D, N>,
-    F: NumericalFlux<Euler, D, N>,
     FarField: Boundary<Euler, D, N>,
     SlipWall: Boundary<Euler, D, N>,
     Symmetry: Boundary<Euler, D, N>,
     PressureOutlet: Boundary<Euler, D, N>,
 {
-    fn of<T, F, B, const D: usize, const N: usize>(flux: F, condition: B) -> Box<dyn BoundaryKernel<T>>
+    fn of<T, B, const D: usize, const N: usize>(condition: B) -> Box<dyn BoundaryKernel<T>>
     where
         T: Real,
         Euler: Law<D, N>,
-        F: NumericalFlux<Euler, D, N>,
         B: Boundary<Euler, D, N>,
     {
-        Box::new(BoundaryOf::<_, _, _, D, N> { law: GAS, flux, condition })
+        Box::new(BoundaryOf::<_, _, D, N> { law: GAS, condition })
     }
     let names = mesh.boundary_names().into_iter().enumerate();
     names
@@ -54,12 +51,12 @@ where
             // The flow enters at xmin, ymax and zmin, where a condition must prescribe it.
             let turn = (i + shift) % 4;
             let kernel = match (matches!(i, 0 | 3 | 4), turn) {
-                (_, 0) => of::<T, F, _, D, N>(flux, Prescribed),
-                (_, 1) => of::<T, F, _, D, N>(flux, FarField),
-                (true, 2) => of::<T, F, _, D, N>(flux, SlipWall),
-                (true, _) => of::<T, F, _, D, N>(flux, Symmetry),
-                (false, 2) => of::<T, F, _, D, N>(flux, Outflow),
-                (false, _) => of::<T, F, _, D, N>(flux, PressureOutlet::at(1.0)),
+                (_, 0) => of::<T, _, D, N>(Prescribed),
+                (_, 1) => of::<T, _, D, N>(FarField),
+                (true, 2) => of::<T, _, D, N>(SlipWall),
+                (true, _) => of::<T, _, D, N>(Symmetry),
+                (false, 2) => of::<T, _, D, N>(Outflow),
+                (false, _) => of::<T, _, D, N>(PressureOutlet::at(1.0)),
             };
             let data = (turn < 2).then(|| Arc::clone(data));
             BoundaryBinding { name: name.to_owned(), kernel, data }
@@ -97,7 +94,7 @@ where
         }
         equation
     };
-    let bound = || bindings::<T, F, D, N>(mesh, flux, shift, &exact);
+    let bound = || bindings::<T, D, N>(mesh, shift, &exact);
     let machine = Arc::new(Host::new(2).expect("a machine"));
     let mut device = CudaDiscretization::<T>::new(
         Arc::clone(mesh),

@@ -106,32 +106,32 @@ fn swaying(dim: usize) -> Arc<dyn Exact> {
 
 /// Moving walls on the first two boundaries, prescribed states on the others.
 pub(crate) fn bindings<T: Precision>(mesh: &Mesh, data: &Arc<dyn Exact>) -> Vec<BoundaryBinding<T>> {
-    let (law, flux) = (GAS, Rusanov);
+    let law = GAS;
     let of = |i: usize| -> Box<dyn BoundaryKernel<T>> {
         let (inviscid, diffusive): (Box<dyn BoundaryKernel<T>>, Box<dyn DiffusiveBoundaryKernel<T>>) =
             match (mesh.dim, i) {
                 (2, 0) => (
-                    Box::new(BoundaryOf::<Euler, Rusanov, _, 2, 4> { law, flux, condition: WALL }),
+                    Box::new(BoundaryOf::<Euler, _, 2, 4> { law, condition: WALL }),
                     Box::new(DiffusiveBoundaryOf::<_, _, 2, 4> { diffusion: LAW, condition: WALL }),
                 ),
                 (2, 1) => (
-                    Box::new(BoundaryOf::<Euler, Rusanov, _, 2, 4> { law, flux, condition: SWAYING }),
+                    Box::new(BoundaryOf::<Euler, _, 2, 4> { law, condition: SWAYING }),
                     Box::new(DiffusiveBoundaryOf::<_, _, 2, 4> { diffusion: LAW, condition: SWAYING }),
                 ),
                 (2, _) => (
-                    Box::new(BoundaryOf::<Euler, Rusanov, _, 2, 4> { law, flux, condition: Prescribed }),
+                    Box::new(BoundaryOf::<Euler, _, 2, 4> { law, condition: Prescribed }),
                     Box::new(DiffusiveBoundaryOf::<_, _, 2, 4> { diffusion: LAW, condition: Prescribed }),
                 ),
                 (_, 0) => (
-                    Box::new(BoundaryOf::<Euler, Rusanov, _, 3, 5> { law, flux, condition: WALL }),
+                    Box::new(BoundaryOf::<Euler, _, 3, 5> { law, condition: WALL }),
                     Box::new(DiffusiveBoundaryOf::<_, _, 3, 5> { diffusion: LAW, condition: WALL }),
                 ),
                 (_, 1) => (
-                    Box::new(BoundaryOf::<Euler, Rusanov, _, 3, 5> { law, flux, condition: SWAYING }),
+                    Box::new(BoundaryOf::<Euler, _, 3, 5> { law, condition: SWAYING }),
                     Box::new(DiffusiveBoundaryOf::<_, _, 3, 5> { diffusion: LAW, condition: SWAYING }),
                 ),
                 _ => (
-                    Box::new(BoundaryOf::<Euler, Rusanov, _, 3, 5> { law, flux, condition: Prescribed }),
+                    Box::new(BoundaryOf::<Euler, _, 3, 5> { law, condition: Prescribed }),
                     Box::new(DiffusiveBoundaryOf::<_, _, 3, 5> { diffusion: LAW, condition: Prescribed }),
                 ),
             };

@@ -72,7 +72,7 @@ where
     let (law, flux) = (GAS, Roe::PLAIN);
     let state: Arc<dyn Exact> = Arc::new(State(4, move |_, _| w.to_vec()));
     let kernel = || -> Box<dyn BoundaryKernel<f64>> {
-        let inviscid = Box::new(BoundaryOf::<_, _, _, 2, 4> { law, flux, condition: condition.clone() });
+        let inviscid = Box::new(BoundaryOf::<_, _, 2, 4> { law, condition: condition.clone() });
         let diffusive =
             Box::new(DiffusiveBoundaryOf::<_, _, 2, 4> { diffusion, condition: condition.clone() });
         Box::new(WithDiffusion { inviscid, diffusive })

@@ -40,23 +40,20 @@ const CONDITIONS: [Condition; 5] =
     [Condition::Dirichlet, Condition::FarField, Condition::Outlet, Condition::Inflow, Condition::Wall];
 
 /// The condition that the flow with the velocity `v` keeps, where `vn` of it leaves through the boundary.
-fn kernel<F, const D: usize, const N: usize>(
+fn kernel<const D: usize, const N: usize>(
     condition: Condition,
-    flux: F,
     vn: f64,
     v: [f64; 3],
 ) -> Box<dyn BoundaryKernel<f64>>
 where
     Euler: Law<D, N>,
-    F: NumericalFlux<Euler, D, N>,
 {
-    fn of<F, B, const D: usize, const N: usize>(flux: F, condition: B) -> Box<dyn BoundaryKernel<f64>>
+    fn of<B, const D: usize, const N: usize>(condition: B) -> Box<dyn BoundaryKernel<f64>>
     where
         Euler: Law<D, N>,
-        F: NumericalFlux<Euler, D, N>,
         B: Boundary<Euler, D, N>,
     {
-        Box::new(BoundaryOf::<_, _, _, D, N> { law: GAS, flux, condition })
+        Box::new(BoundaryOf::<_, _, D, N> { law: GAS, condition })
     }
     // The total conditions of gas with the speed q that enters.
     let total = |q: f64| {
@@ -64,28 +61,25 @@ where
         (PRESSURE * rise.powf(3.5), PRESSURE * rise)
     };
     match condition {
-        Condition::Dirichlet => of::<_, _, D, N>(flux, Prescribed),
-        Condition::FarField => of::<_, _, D, N>(flux, FarField),
-        Condition::Outflow => of::<_, _, D, N>(flux, Outflow),
-        Condition::Wall => of::<_, _, D, N>(flux, SlipWall),
+        Condition::Dirichlet => of::<_, D, N>(Prescribed),
+        Condition::FarField => of::<_, D, N>(FarField),
+        Condition::Outflow => of::<_, D, N>(Outflow),
+        Condition::Wall => of::<_, D, N>(SlipWall),
         Condition::Outlet => {
             let (p, temperature) = total(vn);
             let velocity = Some(Given::vector(v));
             let backflow = Some(Backflow { temperature: temperature.into(), gas_constant: 1.0, velocity });
-            of::<_, _, D, N>(flux, PressureOutlet { p: p.into(), backflow })
+            of::<_, D, N>(PressureOutlet { p: p.into(), backflow })
         }
         Condition::Inflow => {
             let q = v.iter().map(|v| v * v).sum::<f64>().sqrt();
             let (p, temperature) = total(q);
-            of::<_, _, D, N>(
-                flux,
-                SubsonicInflow {
-                    total_pressure: p.into(),
-                    total_temperature: temperature.into(),
-                    gas_constant: 1.0,
-                    direction: (q > 0.0).then(|| Given::vector(v.map(|v| v / q))),
-                },
-            )
+            of::<_, D, N>(SubsonicInflow {
+                total_pressure: p.into(),
+                total_temperature: temperature.into(),
+                gas_constant: 1.0,
+                direction: (q > 0.0).then(|| Given::vector(v.map(|v| v / q))),
+            })
         }
     }
 }
@@ -121,7 +115,7 @@ where
                 "zmin" => -v[2],
                 _ => v[2],
             };
-            let kernel = kernel::<F, D, N>(condition(name), flux, vn, v);
+            let kernel = kernel::<D, N>(condition(name), vn, v);
             BoundaryBinding { name: name.to_owned(), kernel, data: Some(state.clone()) }
         })
         .collect();

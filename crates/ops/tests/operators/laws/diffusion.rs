@@ -93,7 +93,7 @@ where
 {
     let kernel = || -> Box<dyn BoundaryKernel<T>> {
         Box::new(WithDiffusion {
-            inviscid: Box::new(BoundaryOf::<_, _, _, D, N> { law: law.clone(), flux, condition: Prescribed }),
+            inviscid: Box::new(BoundaryOf::<_, _, D, N> { law: law.clone(), condition: Prescribed }),
             diffusive: Box::new(DiffusiveBoundaryOf::<_, _, D, N> {
                 diffusion: diffusion.clone(),
                 condition: Prescribed,
