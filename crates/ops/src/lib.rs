@@ -113,7 +113,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `dgsuite_timeint` has the schemes in time, step control and exact landing; `dgsuite::systems` connects
+//! `dgsuite_timeint` has the schemes in time, step control and exact landing; `dgsuite_solve` connects
 //! the two. On a device, [`cuda::CudaDiscretization::new`] takes the same arguments and a `Cuda`.
 //!
 //! # A tour of the modules
