@@ -8,9 +8,9 @@
 #
 # OLD and NEW are builds of dgsuite, for instance before and after a change that must not change results. The
 # same program twice, with an option, compares threads or SIMD levels (DGSUITE_SIMD). Runs write checkpoints,
-# so that all coefficients are compared. Of `summary.json` the times of the run, the threads and the kernels
-# are left out. Log files, reports and locks are not compared, nor, with `--devices`, fields, which each rank
-# writes for its part. The exit status is 1 if anything differs.
+# so that all coefficients are compared. Of `summary.json` the times of the run, the threads, the kernels and
+# the memory in use are left out. Log files, reports and locks are not compared, nor, with `--devices`, fields,
+# which each rank writes for its part. The exit status is 1 if anything differs.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -27,7 +27,7 @@ trap 'rm -rf "$scratch"' EXIT
 comparable() {
     python3 - "$1" "$several" <<'END'
 import json, pathlib, sys
-NAMES = ("threads", "kernel", "kernels", "version", "plane", "ranks", "device", "date", "machine")
+NAMES = ("threads", "kernel", "kernels", "version", "plane", "ranks", "device", "date", "machine", "peak")
 PARTS = (".vtu", ".pvtu", ".pvd") if sys.argv[2] else ()
 def is_same(key):
     return key not in NAMES and not key.startswith("timing") and not key.endswith("_s")

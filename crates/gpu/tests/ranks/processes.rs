@@ -156,10 +156,13 @@ fn this_rank() {
         "shorter" | "longer" => {
             let mut partners = partners(&*comm, 8);
             partners[0].send = if case == "shorter" { partners[0].send - 8 } else { partners[0].send + 8 };
-            comm.exchange(&partners).and_then(|mut exchange| {
+            let exchanged = comm.exchange(&partners).and_then(|mut exchange| {
                 exchange.start()?;
                 exchange.finish()
-            })
+            });
+            // Rank 0 has time to read the message before the end of this rank is noticed.
+            std::thread::sleep(Duration::from_millis(500));
+            exchanged
         }
         _ => panic!("no case {case}"),
     };
