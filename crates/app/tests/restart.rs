@@ -33,7 +33,7 @@ output: { averages: { every_steps: 1, names: [rho] } }
 #[test]
 fn a_checkpoint_of_the_first_format_is_continued_as_one_of_today() {
     let case = Case::new(TWO_CELLS);
-    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/first-format.dgs");
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../output/tests/data/first-format.dgs");
     fs::copy(old, case.path("old.dgs")).unwrap();
     case.run(&[]);
     let more = ["--set", "time.end=0.1", "--set", "monitors=[{ integral: { fields: [rho, rho_E] } }]"];
