@@ -7,7 +7,7 @@
 //! | what it solves | [`flow::Setup`] | mesh, law, boundaries, space, scheme, device; most fields have defaults |
 //! | linear system | [`elliptic::Elliptic`] | the screened Poisson equation on a mesh |
 //! | one rank's part | [`RankMesh`] | the mesh of a rank among several |
-//! | speed | [`bench`] | the operators against the speed limits of a machine |
+//! | speed | [`mod@bench`] | the operators against the speed limits of a machine |
 //! | after a run | [`post`] | forces, wall curves, spectra, cuts: plain functions of samples |
 //!
 //! ```
