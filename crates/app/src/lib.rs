@@ -1,8 +1,8 @@
 //! High-order discontinuous Galerkin flow solver: one binary, one pipeline file.
 //!
 //! `dgsuite run vortex.yaml` reads a pipeline file and a Gmsh mesh, solves the equations on it, and writes
-//! error norms, tables, checkpoints and files for ParaView. The solvers in [`systems`] do not depend on YAML:
-//! they can be used from Rust with a mesh and parameters alone.
+//! error norms, tables, checkpoints and files for ParaView. The solvers are the crate [`dgsuite_solve`],
+//! which needs a mesh and parameters alone; files and pictures are the crate [`dgsuite_output`].
 //!
 //! | concept | type | content |
 //! |---|---|---|
@@ -15,13 +15,13 @@
 //! | elliptic problem | [`plan::elliptic::EllipticPlan`], [`run::elliptic::EllipticRun`] | a linear system instead of a time loop |
 //! | run of any model | [`job::Job`] | a run as the program starts it |
 //! | study | [`study::Study`] | a matrix of runs and its table of rates |
-//! | solver | [`systems::flow::Flow`] | a conservation law on a mesh |
-//! | linear solver | [`systems::elliptic::Elliptic`] | the screened Poisson equation on a mesh |
-//! | checkpoint | [`checkpoint::Checkpoint`] | the state of a run, written atomically, checked when read |
+//! | solver | [`dgsuite_solve::flow::Flow`] | a conservation law on a mesh |
+//! | linear solver | [`dgsuite_solve::elliptic::Elliptic`] | the screened Poisson equation on a mesh |
+//! | checkpoint | [`dgsuite_output::checkpoint::Checkpoint`] | the state of a run, written atomically, checked when read |
 //! | stored state | [`export::Stored`] | the state of a checkpoint with its space, as fields on cells |
-//! | picture of fields | [`picture::Picture`] | a page of fields of finished runs, as PNG or SVG |
-//! | drawing | [`draw`] | lines, texts, images, colour maps, axes |
-//! | files for ParaView | [`writer`] | Lagrange cells, series, tables |
+//! | picture of fields | [`dgsuite_output::picture::Picture`] | a page of fields of finished runs, as PNG or SVG |
+//! | drawing | [`dgsuite_output::draw`] | lines, texts, images, colour maps, axes |
+//! | files for ParaView | [`dgsuite_output::writer`] | Lagrange cells, series, tables |
 //!
 //! ```
 //! use dgsuite::pipeline::{Document, source::Source};
