@@ -1,8 +1,8 @@
-//! The schema that `dgsuite schema` prints, compared with the examples by a validator that knows the drafts: the
-//! Python package jsonschema.
+//! The schema that `dgsuite schema` prints, compared with the examples by a validator that knows the drafts:
+//! the Python package jsonschema.
 //!
-//! The interpreter is `$DGSUITE_SCHEMA_PYTHON`, or `python3` if it has the module `jsonschema`. Without it the tests
-//! print SKIPPED, or fail if `DGSUITE_REQUIRE_TOOLS=1`.
+//! The interpreter is `$DGSUITE_SCHEMA_PYTHON`, or `python3` if it has the module `jsonschema`. Without it
+//! the tests print SKIPPED, or fail if `DGSUITE_REQUIRE_TOOLS=1`.
 
 #![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
