@@ -1,6 +1,7 @@
 //! A process with an emulated driver and compiler instead of NVIDIA's, so that programs for devices run on
 //! the host.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -13,6 +14,9 @@ use crate::cuda::nvrtc::NVRTC_VARIABLE;
 /// that were created first, `new` those created last, wherever no event orders them. Work that does not wait
 /// for what it needs comes too early with one of them. Without it, work is done in the order of the calls.
 pub const EMULATOR_ORDER: &str = "DGSUITE_EMULATOR_ORDER";
+
+/// A linker for many small libraries.
+const GOLD: &str = "ld.gold";
 
 /// An emulated NVIDIA driver with its run-time compiler (`driver.cpp`), for processes started by
 /// [`command`](Self::command).
@@ -73,6 +77,11 @@ impl Emulator {
         sanitizer: Option<PathBuf>,
     ) -> Result<Self, ShimError> {
         let folder = Folder::new()?;
+        let mut arguments = arguments;
+        // It links a library in a third of the time.
+        if Command::new(GOLD).arg("--version").output().is_ok_and(|o| o.status.success()) {
+            arguments.push("-fuse-ld=gold");
+        }
         folder.write("shim.hpp", include_str!("shim.hpp"))?;
         folder.write("machine.cpp", include_str!("machine.cpp"))?;
         folder.write("module.hpp", include_str!("module.hpp"))?;
@@ -115,6 +124,27 @@ impl Emulator {
             }
         }
         Ok(emulator)
+    }
+
+    /// The names of the texts that its processes have compiled so far.
+    ///
+    /// # Errors
+    /// The errors of the file system.
+    pub fn texts(&self) -> std::io::Result<BTreeSet<String>> {
+        let mut names = BTreeSet::new();
+        for entry in std::fs::read_dir(&self.folder.0)? {
+            let path = entry?.path();
+            if !path.is_dir() {
+                continue;
+            }
+            for file in std::fs::read_dir(path)? {
+                let name = file?.file_name().to_string_lossy().into_owned();
+                if name.ends_with(".cu") {
+                    names.insert(name);
+                }
+            }
+        }
+        Ok(names)
     }
 
     /// A command that runs `program` with the emulated driver.

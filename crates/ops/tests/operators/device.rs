@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // prints what it skips
 
 mod compile;
+mod compiled;
 mod elliptic;
 mod elliptic_parts;
 mod emulated;

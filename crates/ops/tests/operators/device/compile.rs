@@ -1,11 +1,12 @@
 //! The device compiler accepts the texts of all kernels, and register use stays within limits.
 
+use crate::device::compiled::Compiled;
 use crate::device::resources::{is_small, is_stage};
 use crate::device::viscous::viscous_texts;
 use crate::testkit::{Cells, GAS, PLANE, SPACE, bounds, mesh, schemes, two_point};
 use dgsuite_basis::Shape;
-use dgsuite_gpu::cuda::{Source, nvrtc};
-use dgsuite_gpu::{GpuError, Host};
+use dgsuite_gpu::Host;
+use dgsuite_gpu::cuda::Source;
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
     BoundKernels, BoundaryBinding, BoundaryOf, BoundsOf, Equation, PackScalar, PointKernels, Pointwise,
@@ -72,6 +73,7 @@ where
 /// The states at the points that a lane computes at a time stay in registers.
 #[test]
 fn limiters_fit_registers() {
+    let compiled = Compiled::of("limiters");
     let mut seen = HashSet::new();
     let of = Cells::Of;
     for (cells, name, p, order) in [
@@ -90,27 +92,19 @@ fn limiters_fit_registers() {
             if !seen.insert(source.digest(&[])) {
                 continue;
             }
-            match nvrtc::compile_for("sm_90", &source) {
-                Ok(compiled) => {
-                    for r in compiled.resources() {
-                        let what = format!("{cells:?} {name} p = {p} {}", r.kernel);
-                        println!("{what}: {} registers, {} bytes of stack", r.registers, r.stack_bytes);
-                        assert!(r.stack_bytes <= 256, "{what}: {} bytes of stack", r.stack_bytes);
-                    }
-                }
-                Err(e @ GpuError::NoCompiler { .. }) => {
-                    assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{e}");
-                    println!("SKIPPED: {e}");
-                    return;
-                }
-                Err(e) => panic!("{cells:?} {name} p = {p}: {e}"),
+            for r in compiled.kernels("sm_90", &source) {
+                let what = format!("{cells:?} {name} p = {p} {}", r.kernel);
+                println!("{what}: {} registers, {} bytes of stack", r.registers, r.stack_bytes);
+                assert!(r.stack_bytes <= 256, "{what}: {} bytes of stack", r.stack_bytes);
             }
         }
     }
+    compiled.close();
 }
 
 #[test]
 fn every_kernel_compiles() {
+    let compiled = Compiled::of("every");
     let mut seen = HashSet::new();
     let mut n = 0;
     let fr = |cells, p| schemes(cells, p).into_iter().filter(|s| s.0.starts_with("FR"));
@@ -149,29 +143,20 @@ fn every_kernel_compiles() {
                     continue;
                 }
                 // A few are also compiled for the previous generation.
-                let older = n % 12 == 5 && nvrtc::compile_for("sm_80", source).is_ok();
-                match nvrtc::compile_for("sm_90", source) {
-                    Ok(compiled) => {
-                        assert!(older || n % 12 != 5, "{cells:?} order {p}: {} for sm_80", source.name);
-                        n += 1;
-                        for r in compiled.resources() {
-                            println!(
-                                "{cells:?} p = {p} {} {}: {} registers, {} bytes of stack, {} spilt",
-                                source.name, r.kernel, r.registers, r.stack_bytes, r.spill_stores
-                            );
-                        }
-                    }
-                    Err(GpuError::NoCompiler { .. })
-                        if std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none() =>
-                    {
-                        println!("SKIPPED: no NVRTC to compile kernels with");
-                        return;
-                    }
-                    Err(e) => panic!("{cells:?} order {p}: {e}"),
+                if n % 12 == 5 {
+                    compiled.kernels("sm_80", source);
+                }
+                n += 1;
+                for r in compiled.kernels("sm_90", source) {
+                    println!(
+                        "{cells:?} p = {p} {} {}: {} registers, {} bytes of stack, {} spilt",
+                        source.name, r.kernel, r.registers, r.stack_bytes, r.spill_stores
+                    );
                 }
             }
         }
     }
-    println!("{n} kernels compiled");
+    println!("{n} texts");
+    compiled.close();
     assert!(n <= 155, "{n} kernels take too long to compile");
 }

@@ -1,12 +1,13 @@
 //! The interior penalty operator, block Jacobi and p-transfers give the same results on device and host.
 
+use crate::device::compiled::Compiled;
 use crate::device::elliptic_parts::{compare_lambda, compare_mass};
 use crate::device::emulated::{curved_row, quadrilaterals, row, row_with_end};
 use crate::device::residual::device;
 use crate::testkit::{Cells, PLANE, SPACE, mesh};
 use dgsuite_basis::Shape;
-use dgsuite_gpu::cuda::{Cuda, nvrtc};
-use dgsuite_gpu::{GpuError, Host, Scalar};
+use dgsuite_gpu::cuda::Cuda;
+use dgsuite_gpu::{Host, Scalar};
 use dgsuite_mesh::{Mesh, generate};
 use dgsuite_ops::cuda::{CudaPTransfer, CudaSipdg};
 use dgsuite_ops::{EllipticBoundary, Sipdg, SipdgOptions};
@@ -346,6 +347,7 @@ fn elliptic_kernels_compile() {
         let rounds = cells == triangle && [3, 8].contains(&p) || cells == tetrahedron && p == 4;
         (format!("{cells:?}"), mesh(cells, 2, geometry, false), p, c, fast, rounds)
     });
+    let compiled = Compiled::of("elliptic");
     let end_curved = ("end curved".to_owned(), curved_row(2, 33, 0.8), 3, One, true, false);
     for (what, mesh, p, c, fast, rounds) in boxes.into_iter().chain([end_curved]) {
         let host = operator(&mesh, p, c);
@@ -357,23 +359,14 @@ fn elliptic_kernels_compile() {
         for source in double.iter().chain(&single).chain(&rounded) {
             let fast = source.name != "elliptic.cu";
             for architecture in if p == 3 { vec!["sm_90", "sm_80"] } else { vec!["sm_90"] } {
-                match nvrtc::compile_for(architecture, source) {
-                    Ok(compiled) => {
-                        for r in compiled.resources() {
-                            println!("{what} p = {p} {architecture}: {r:?}");
-                            assert!(!fast || r.stack_bytes <= 128, "{what} p = {p}: {r:?}");
-                        }
-                    }
-                    Err(e @ GpuError::NoCompiler { .. }) => {
-                        assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{e}");
-                        println!("SKIPPED: {e}");
-                        return;
-                    }
-                    Err(e) => panic!("{what} p = {p}: {e}"),
+                for r in compiled.kernels(architecture, source) {
+                    println!("{what} p = {p} {architecture}: {r:?}");
+                    assert!(!fast || r.stack_bytes <= 128, "{what} p = {p}: {r:?}");
                 }
             }
         }
     }
+    compiled.close();
 }
 
 /// A few other elements leave the affine simplices of a mesh their kernel.

@@ -1,4 +1,5 @@
-//! Runs the kernels on the host under sanitizers, on the emulated device of `gpu` (`shim::Emulator`).
+//! Runs the kernels on the host, on the emulated device of `gpu` (`shim::Emulator`), with sanitizers and
+//! without.
 //!
 //! The test runs itself as a child process, which finds the emulated device.
 //!
@@ -266,19 +267,35 @@ const FLAGGED: [&str; 6] = [
     "periodic of 8 Of(Hexahedron), collocated p = 3",
 ];
 
-/// Runs all cases, or those with `DGSUITE_CASE` in their description.
+/// The environment variable by which a child runs one share of the cases: `sanitized` every fourth one,
+/// `plain` the others.
+const SHARE: &str = "DGSUITE_SHARE";
+
+/// Every fourth item, the others, or all, by [`SHARE`].
+fn share<T>(all: Vec<T>) -> Vec<T> {
+    let share = std::env::var(SHARE).unwrap_or_default();
+    let wanted = |i: usize| match share.as_str() {
+        "sanitized" => i.is_multiple_of(4),
+        "plain" => !i.is_multiple_of(4),
+        _ => true,
+    };
+    all.into_iter().enumerate().filter(|(i, _)| wanted(*i)).map(|(_, item)| item).collect()
+}
+
+/// Runs all cases, a share of them, or those with `DGSUITE_CASE` in their description.
 #[test]
 #[ignore = "run by kernels_are_sound"]
 fn child() {
     // All threads share the device and record graphs concurrently.
     let Some(cuda) = device() else { return };
     let only = std::env::var("DGSUITE_CASE").unwrap_or_default();
-    let mut cases = cases();
+    let plain = std::env::var(SHARE).is_ok_and(|share| share == "plain");
+    let mut cases = share(cases());
     cases.retain(|c| {
         let long = format!("{} of {} {:?}, {} p = {}", c.0, c.1.n_elements(), c.2, c.3, c.4);
         long.contains(&only) || format!("{} {:?} {} {}", c.0, c.2, c.3, c.4).contains(&only)
     });
-    let mut elliptic = few();
+    let mut elliptic = share(few());
     elliptic.retain(|c| format!("elliptic {} {}", c.0, c.2).contains(&only));
     let of_cells = only.contains("Of(") || only.contains("Mixed");
     assert!(!of_cells || cases.len() + elliptic.len() > 0, "no case has {only} in its description");
@@ -357,12 +374,14 @@ fn child() {
         for _ in 0..3 {
             scope.spawn(work);
         }
-        scope.spawn(|| compare_few(&cuda, &only));
-        if only.is_empty() || only == "parts" {
+        if !plain {
+            scope.spawn(|| compare_few(&cuda, &only));
+        }
+        if (only.is_empty() || only == "parts") && !plain {
             scope.spawn(|| compare_parts(&cuda));
         }
     });
-    for (shape, orders) in ROUNDED.into_iter().filter(|_| "rounded".contains(&only)) {
+    for (shape, orders) in ROUNDED.into_iter().filter(|_| "rounded".contains(&only) && !plain) {
         let n = if shape == Shape::Triangle { 3 } else { 1 };
         // The others differ only in the launch; they are all tested on real devices.
         orders
@@ -370,23 +389,19 @@ fn child() {
             .filter(|p| [3, 8].contains(p))
             .for_each(|&p| compare_rounded(&cuda, Cells::Of(shape), n, p));
     }
-    assert!(
-        !only.is_empty()
-            || tried.into_inner()
-                == VISCOUS.len()
-                    + SOURCES.len()
-                    + REACTING.len()
-                    + LIMITED.len()
-                    + FLAGGED.len()
-                    + MEASURED.len(),
-        "a case with diffusion, a source, reactions or limiters was not found"
-    );
+    println!("{TRIED}{}", tried.into_inner());
 }
 
+/// Precedes the number of cases that a child tried with diffusion, a source, reactions, limiters or integrals.
+const TRIED: &str = "cases with more than convection: ";
+
+/// Every kernel under sanitizers in some case, the other cases without, which takes a third of the time;
+/// `DGSUITE_FULL=1` runs all cases under sanitizers.
 #[test]
 fn kernels_are_sound() {
-    let emulator = match Emulator::new() {
-        Ok(emulator) => emulator,
+    let emulators = [Emulator::new(), Emulator::plain()].into_iter().collect::<Result<Vec<_>, _>>();
+    let emulators = match emulators {
+        Ok(emulators) => emulators,
         Err(e @ ShimError::NoCompiler { .. }) => {
             assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{e}");
             println!("SKIPPED: {e}");
@@ -394,16 +409,39 @@ fn kernels_are_sound() {
         }
         Err(e) => panic!("{e}"),
     };
-    let output = emulator
-        .command(std::env::current_exe().expect("this program"))
-        .args(["device::emulated::child", "device::residual::bad_states_are_found_where_they_are"])
-        .arg("device::places::unknowns_on_the_device_are_permuted_vectors")
-        .args(["--exact", "--include-ignored", "--nocapture"])
-        .env("DGSUITE_REQUIRE_GPU", "1")
-        .output()
-        .expect("a child");
-    let [said, errors] = [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into_owned());
-    println!("{said}");
-    let all = said.contains("test result: ok. 3 passed");
-    assert!(output.status.success() && all, "a kernel is wrong:\n{said}\n{errors}");
+    let full = std::env::var("DGSUITE_FULL").is_ok_and(|v| v == "1");
+    let run = |emulator: &Emulator, share: &str| {
+        let mut tests = vec!["device::emulated::child"];
+        if share != "plain" {
+            tests.push("device::residual::bad_states_are_found_where_they_are");
+            tests.push("device::places::unknowns_on_the_device_are_permuted_vectors");
+        }
+        let output = emulator
+            .command(std::env::current_exe().expect("this program"))
+            .args(&tests)
+            .args(["--exact", "--include-ignored", "--nocapture"])
+            .envs([("DGSUITE_REQUIRE_GPU", "1"), (SHARE, share)])
+            .output()
+            .expect("a child");
+        let [said, errors] = [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into_owned());
+        println!("{said}");
+        let all = said.contains(&format!("test result: ok. {} passed", tests.len()));
+        assert!(output.status.success() && all, "a kernel is wrong:\n{said}\n{errors}");
+        let tried = said.lines().find_map(|line| line.split_once(TRIED));
+        tried.map_or(0, |(_, n)| n.trim().parse::<usize>().expect("a number"))
+    };
+    let tried = if full {
+        run(&emulators[0], "")
+    } else {
+        std::thread::scope(|scope| {
+            let plain = scope.spawn(|| run(&emulators[1], "plain"));
+            run(&emulators[0], "sanitized") + plain.join().expect("no panic")
+        })
+    };
+    let lists = [VISCOUS.len(), SOURCES.len(), REACTING.len(), LIMITED.len(), FLAGGED.len(), MEASURED.len()];
+    let filtered = std::env::var_os("DGSUITE_CASE").is_some();
+    assert!(tried == lists.iter().sum::<usize>() || filtered, "a case of a list was not found: {tried}");
+    let [sanitized, plain] = [0, 1].map(|i| emulators[i].texts().expect("folders"));
+    let only_plain: Vec<_> = plain.difference(&sanitized).collect();
+    assert!(only_plain.is_empty() || filtered, "kernels that no case runs under sanitizers: {only_plain:?}");
 }

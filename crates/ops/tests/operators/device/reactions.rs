@@ -1,12 +1,13 @@
 //! With reactions, device and host agree: a sponge and a body force, with and without a source.
 
+use crate::device::compiled::Compiled;
 use crate::device::residual::{compare_twins, device};
 use crate::device::viscous::{Precision, bindings, equation, gain};
 use crate::reactions_of_gas::reactions;
 use crate::testkit::{Cells, PLANE, SPACE, mesh, schemes, two_point, wavy};
 use dgsuite_basis::Shape;
-use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, nvrtc};
-use dgsuite_gpu::{GpuError, Host};
+use dgsuite_gpu::Host;
+use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{Discretization, Equation, Reacting, ReactionKernels, Scheme};
@@ -108,6 +109,7 @@ fn reactions_are_the_hosts() {
 /// The kernels of reactions compile for devices, and their states and coefficients stay in registers.
 #[test]
 fn kernels_of_reactions_fit_registers() {
+    let compiled = Compiled::of("reactions");
     let of = Cells::Of;
     for (cells, name, p, order) in [
         (of(Shape::Triangle), "nodal", 2, 2),
@@ -124,21 +126,12 @@ fn kernels_of_reactions_fit_registers() {
         let own: Vec<_> = texts.into_iter().filter(|text| text.name.starts_with("reaction")).collect();
         assert!(own.len() > 1, "{cells:?} {name}: {} texts", own.len());
         for source in own {
-            match nvrtc::compile_for("sm_90", &source) {
-                Ok(compiled) => {
-                    for r in compiled.resources() {
-                        let what = format!("{cells:?} {name} p = {p} {}", r.kernel);
-                        println!("{what}: {} registers, {} bytes of stack", r.registers, r.stack_bytes);
-                        assert!(r.stack_bytes == 0, "{what}: {} bytes of stack", r.stack_bytes);
-                    }
-                }
-                Err(e @ GpuError::NoCompiler { .. }) => {
-                    assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{e}");
-                    println!("SKIPPED: {e}");
-                    return;
-                }
-                Err(e) => panic!("{cells:?} {name} p = {p}: {e}"),
+            for r in compiled.kernels("sm_90", &source) {
+                let what = format!("{cells:?} {name} p = {p} {}", r.kernel);
+                println!("{what}: {} registers, {} bytes of stack", r.registers, r.stack_bytes);
+                assert!(r.stack_bytes == 0, "{what}: {} bytes of stack", r.stack_bytes);
             }
         }
     }
+    compiled.close();
 }
