@@ -323,6 +323,8 @@ fn rooms_do_not_use_each_other_in_circles() {
         ("ops/src/lib.rs", "crate::"),
         ("ops/src/cuda.rs", "crate::cuda::"),
         ("app/src/lib.rs", "crate::"),
+        ("app/src/file.rs", "crate::file::"),
+        ("app/src/monitors.rs", "crate::monitors::"),
         ("app/src/pipeline.rs", "crate::pipeline::"),
         ("app/src/plan.rs", "crate::plan::"),
         ("app/src/run.rs", "crate::run::"),

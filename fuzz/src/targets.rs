@@ -6,9 +6,9 @@
 use std::fs;
 use std::path::Path;
 
+use dgsuite::file::node::Node;
+use dgsuite::file::source::Source;
 use dgsuite::pipeline::Document;
-use dgsuite::pipeline::node::Node;
-use dgsuite::pipeline::source::Source;
 use dgsuite::plan::Choices;
 use dgsuite::run::flow::FlowRun;
 use dgsuite_mesh::gmsh::{self, Format, ReadOptions, Version};

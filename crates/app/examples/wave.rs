@@ -8,9 +8,9 @@ use std::error::Error;
 use std::io::Write as _;
 
 use dgsuite::job::Job;
-use dgsuite::pipeline::{Document, source::Source};
 use dgsuite::plan::Choices;
 use dgsuite::run::log::Log;
+use dgsuite::{file::source::Source, pipeline::Document};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let results = tempfile::tempdir()?;

@@ -31,10 +31,10 @@ use serde_json::{Value, json};
 
 use self::ranks::Team;
 use crate::code::{Code, UnknownCode};
+use crate::file::problem::InputError;
 use crate::job::Job;
 use crate::pipeline::keys;
 use crate::pipeline::overrides::Override;
-use crate::pipeline::problem::InputError;
 use crate::pipeline::{Document, Sections};
 use crate::plan::Choices;
 use crate::run::log::Log;

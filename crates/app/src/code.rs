@@ -2,7 +2,7 @@
 //!
 //! A code stands in brackets after `error` in every message, and under `code` where errors are JSON. Messages
 //! may be worded anew; codes keep their meaning. The pages are the files of `crates/app/codes`. Which error
-//! has which code is said by [`Problem::code`](crate::pipeline::problem::Problem::code), `of_errors`, and
+//! has which code is said by [`Problem::code`](crate::file::problem::Problem::code), `of_errors`, and
 //! `Code::of` for all of a command.
 
 mod of_errors;

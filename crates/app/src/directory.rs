@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub use self::former::{Former, PREVIOUS};
-use crate::pipeline::node::Node;
+use crate::file::node::Node;
 use dgsuite_output::writer::{WriterError, atomic};
 
 /// The directory of the checkpoints among the results.

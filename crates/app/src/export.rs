@@ -12,8 +12,8 @@ mod slice;
 use std::path::{Path, PathBuf};
 
 pub use self::line::Line;
-use crate::pipeline::source::Located;
-use crate::plan::monitors::named_boundaries;
+use crate::file::source::Located;
+use crate::monitors::surface::named_boundaries;
 pub use crate::run::stored::{ExportError, Fields, Stored};
 use crate::run::surfaces;
 use dgsuite_output::checkpoint;

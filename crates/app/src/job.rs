@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::file::problem::InputError;
 use crate::kind::Kind;
 use crate::pipeline::Document;
-use crate::pipeline::problem::InputError;
 use crate::plan::comparison::Comparison;
 use crate::plan::{Choices, Outline};
 use crate::report::{self, Frame};

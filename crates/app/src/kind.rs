@@ -1,7 +1,7 @@
 //! The kinds of models: how a pipeline file becomes a plan and a run.
 
-use crate::pipeline::keys::INCOMPRESSIBLE_FLOW;
-use crate::pipeline::problem::InputError;
+use crate::file::keys::INCOMPRESSIBLE_FLOW;
+use crate::file::problem::InputError;
 use crate::pipeline::{Document, elliptic};
 use crate::plan::elliptic::EllipticPlan;
 use crate::plan::{Choices, Outline, Plan};

@@ -24,7 +24,7 @@
 //! | files for ParaView | [`dgsuite_output::writer`] | Lagrange cells, series, tables |
 //!
 //! ```
-//! use dgsuite::pipeline::{Document, source::Source};
+//! use dgsuite::{file::source::Source, pipeline::Document};
 //! use dgsuite::plan::Choices;
 //! use dgsuite::{job::Job, run::{Status, log::Log}};
 //!
@@ -52,9 +52,12 @@ pub mod cli;
 pub mod code;
 pub mod directory;
 pub mod export;
+pub mod file;
 pub mod job;
 mod kind;
 mod machine;
+pub mod models;
+pub mod monitors;
 pub mod pipeline;
 pub mod plan;
 pub mod report;

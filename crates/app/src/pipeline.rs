@@ -5,27 +5,17 @@
 //!
 //! The keys, their types and defaults are in one table, [`keys`]; `dgsuite keys` prints it.
 
-pub mod beginning;
 pub mod checks;
 pub mod elliptic;
-pub mod expression;
 pub mod incompressible;
 pub mod keys;
 pub mod mesh;
-pub mod monitors;
-pub mod node;
 pub mod output;
 pub mod overrides;
 pub mod physics;
-pub mod problem;
-pub mod quantity;
-pub mod reference;
 pub mod references;
 mod repair;
-pub mod section;
-pub mod source;
 pub mod space;
-pub mod state;
 pub mod study;
 mod tables;
 pub mod time;
@@ -34,22 +24,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::checks::CheckSpec;
-use self::expression::Constants;
 use self::keys::Scope;
 use self::mesh::MeshSpec;
-use self::monitors::{MonitorKind, MonitorSpec};
-use self::node::{Node, Value};
 use self::output::OutputSpec;
 use self::overrides::Override;
 use self::physics::{Model, PhysicsSpec};
-use self::problem::{InputError, Problem};
 use self::references::ReferenceSpec;
-use self::section::Section;
-use self::source::{Located, Place, Source};
 use self::space::SpaceSpec;
-use self::state::{BoundarySpec, InitialSpec};
 use self::study::StudySpec;
 use self::time::TimeSpec;
+use crate::file::expression::Constants;
+use crate::file::node::{Node, Value};
+use crate::file::problem::{InputError, Problem};
+use crate::file::section::Section;
+use crate::file::source::{Located, Place, Source};
+use crate::models::state::{BoundarySpec, InitialSpec};
+use crate::monitors::MonitorSpec;
 use dgsuite_solve::flow::Precision;
 use dgsuite_solve::incompressible::Incompressible;
 
@@ -146,7 +136,7 @@ impl Document {
     /// A file that cannot be read or is not YAML; overrides that lead nowhere.
     pub fn read(path: &Path, ci: bool, overrides: &[Override]) -> Result<Self, InputError> {
         not_another_file(path)?;
-        let text = source::read_text(path)
+        let text = crate::file::source::read_text(path)
             .map_err(|reason| InputError::nowhere(Problem::Unreadable { path: path.to_owned(), reason }))?;
         let source = Source::new(path.display().to_string(), text);
         let base = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(""));
@@ -165,6 +155,7 @@ impl Document {
         ci: bool,
         overrides: &[Override],
     ) -> Result<Self, InputError> {
+        keys::install();
         let mut root = Node::parse(source)?;
         let (sets, checks) = ci_block(&root)?;
         if let Value::Map(entries) = &mut root.value {
@@ -262,12 +253,12 @@ impl Document {
             time,
             incompressible,
         };
-        let limited = |monitor: &(usize, &MonitorSpec)| matches!(monitor.1.kind, MonitorKind::Limited);
+        let limited = |monitor: &(usize, &MonitorSpec)| monitor.1.spec.is_of_limiters();
         if let (None, Some((i, monitor))) =
             (pipeline.space.limiting, pipeline.monitors.iter().enumerate().find(limited))
         {
             let problem = Problem::Misplaced {
-                key: format!("monitors.{i}.limited"),
+                key: format!("monitors.{i}.{}", monitor.kind.name),
                 owner: "a scheme without limiter".to_owned(),
                 belongs: "`space.shock: entropy-filter` and `space.limiter`".to_owned(),
             };

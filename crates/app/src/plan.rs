@@ -2,7 +2,6 @@
 //!
 //! Making a [`Plan`] finds all mistakes in the input, and changes no existing result.
 
-mod begin;
 pub mod boundaries;
 pub mod comparison;
 mod correction;
@@ -13,20 +12,15 @@ pub mod formulas;
 mod intervals;
 pub mod memory;
 pub mod mesh;
-pub mod monitors;
 mod outline;
 mod places;
 pub mod print;
 mod reactions;
 pub mod resolved;
 mod restart;
-pub mod samples;
-pub mod states;
 mod time;
 pub mod triggers;
 pub mod values;
-pub mod variables;
-pub mod vocabulary;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -42,29 +36,27 @@ use dgsuite_physics::{Euler, Exact, NavierStokes};
 use self::fields::{Elements, OutputField};
 use self::formulas::RunningFormula;
 use self::memory::Load;
-pub use self::monitors::{ForcesJob, Integrand, MonitorJob, MonitorPlan, integral_variables};
 pub use self::outline::Outline;
 pub use self::places::Places;
 use self::restart::Found;
-use self::states::States;
 pub use self::time::TimePlan;
 use self::time::{step_measure, time_plan};
 use self::triggers::{Begin, Conditions};
 use self::values::KnownValues;
-use self::variables::Variables;
 use crate::directory::Former;
+use crate::file::every::Every;
+use crate::file::problem::mistakes::{both, each};
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::{Located, Place};
+use crate::models::reference::{Reference, unit};
+use crate::models::state::{InitialSpec, StateSpec};
+use crate::models::states::States;
+use crate::models::variables::Variables;
+use crate::monitors::{self, MonitorPlan};
 use crate::pipeline::checks::CheckSpec;
-use crate::pipeline::monitors::MonitorKind;
-use crate::pipeline::output::{
-    CheckpointSpec, DEFAULT_KEEP, Every, FieldSpec, FieldsSpec, OutputSpec, Wanted,
-};
+use crate::pipeline::output::{CheckpointSpec, DEFAULT_KEEP, FieldSpec, FieldsSpec, OutputSpec, Wanted};
 use crate::pipeline::physics::{FlowRateSpec, Model, SourceSpec};
-use crate::pipeline::problem::mistakes::{both, each};
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::reference::{Reference, unit};
-use crate::pipeline::source::{Located, Place};
 use crate::pipeline::space::BasisSpec;
-use crate::pipeline::state::{InitialSpec, StateSpec};
 use crate::pipeline::{DeviceSpec, Document, Pipeline};
 use dgsuite_output::checkpoint::Checkpoint;
 use dgsuite_output::writer::Format;
@@ -304,7 +296,7 @@ impl Plan {
             boundaries::balance::check(&law, &boundaries, mesh.seen(), first, (start, time.end))?;
         }
         warnings.extend(restart.as_ref().and_then(|(file, saved)| restart::other_law(file, saved, &law)));
-        warnings.extend(monitors::late_means(&pipeline, time.end));
+        warnings.extend(time::late_means(&pipeline, time.end));
         warnings.extend(small_eta(pipeline.space.eta, &mesh.set_sizes()));
         let checkpoint = match &pipeline.output.checkpoint {
             Wanted::Given(spec) => Some(*spec),
@@ -382,8 +374,8 @@ fn checks(
     initial: Option<&StateSpec>,
     choices: &Choices,
 ) -> Result<(KnownValues, Vec<CheckSpec>), InputError> {
-    let compared = pipeline.monitors.iter().any(|m| matches!(m.kind, MonitorKind::Error { .. }))
-        || initial.is_some_and(StateSpec::is_solution);
+    let compared =
+        pipeline.monitors.iter().any(|m| m.spec.has_exact()) || initial.is_some_and(StateSpec::is_solution);
     let steady = pipeline.time.steady.is_some();
     let known = KnownValues::new(variables, &pipeline.monitors, compared, steady, choices.case_of_study);
     let known =
@@ -419,7 +411,7 @@ fn outputs(
         fields::resolve(names, variables, &pipeline.constants, Elements::PointsOnly)
     };
     let surfaces = pipeline.output.surfaces.as_ref().map(|spec| {
-        let named = monitors::named_boundaries(&spec.boundaries, &mesh.boundary_names());
+        let named = monitors::surface::named_boundaries(&spec.boundaries, &mesh.boundary_names());
         let (boundaries, fields) = both(named, points_only(spec.names.as_deref()))?;
         Ok(SurfacesPlan { boundaries, every: spec.every, from: Begin::START, fields: fields.into() })
     });
@@ -464,13 +456,7 @@ fn conditions_of(pipeline: &Pipeline) -> usize {
     };
     let surfaces = output.surfaces.as_ref().and_then(|spec| spec.from.as_ref());
     let averages = output.averages.as_ref().map(|spec| &spec.from);
-    let monitors = pipeline.monitors.iter().flat_map(|monitor| {
-        let means = match &monitor.kind {
-            MonitorKind::Forces(spec) => spec.from.as_ref(),
-            _ => None,
-        };
-        [monitor.from.as_ref(), means]
-    });
+    let monitors = pipeline.monitors.iter().flat_map(|m| [m.from.as_ref(), m.spec.means()]);
     let all = [fields, surfaces, averages].into_iter().chain(monitors).flatten();
     all.filter(|from| from.time().is_none()).count()
 }
@@ -674,10 +660,7 @@ fn exact(
     initial_spec: Option<&StateSpec>,
     initial: &Arc<dyn Exact>,
 ) -> Option<Arc<dyn Exact>> {
-    let monitored = monitors.iter().find_map(|m| match &m.kind {
-        MonitorJob::Error { exact, .. } => Some(exact.clone()),
-        _ => None,
-    });
+    let monitored = monitors.iter().find_map(|m| m.monitor.exact().cloned());
     monitored.or_else(|| initial_spec.filter(|spec| spec.is_solution()).map(|_| initial.clone()))
 }
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::file::node::Node;
 use crate::pipeline::checks::rounded;
-use crate::pipeline::node::Node;
 use crate::plan::comparison::Comparison;
 use crate::run::Report;
 use crate::run::summary::number_at;

@@ -6,7 +6,6 @@
 
 pub mod answer;
 pub mod averages;
-pub mod bodies;
 pub mod checks;
 pub mod counts;
 pub mod elliptic;
@@ -16,12 +15,9 @@ pub mod flow;
 pub mod log;
 pub mod march;
 pub mod monitors;
-pub mod not_finite;
 pub mod outputs;
-pub mod pictures;
 pub mod pieces;
 mod projection;
-pub mod sampling;
 pub mod schedule;
 pub mod sections;
 pub mod shared;

@@ -201,7 +201,7 @@ fn run(options: &Options, ranks: usize, more: &[String], folder: &Path) -> anyho
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::source::Source;
+    use crate::file::source::Source;
 
     #[test]
     fn a_longer_box_has_longer_rows_of_the_same_elements() {

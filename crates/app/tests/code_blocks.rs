@@ -22,9 +22,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use dgsuite::file::node::{Node, Value};
+use dgsuite::file::source::Source;
 use dgsuite::pipeline::keys::{self, Scope};
-use dgsuite::pipeline::node::{Node, Value};
-use dgsuite::pipeline::source::Source;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

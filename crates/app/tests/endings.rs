@@ -11,9 +11,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use dgsuite::job::Job;
-use dgsuite::pipeline::{Document, source::Source};
 use dgsuite::plan::Choices;
 use dgsuite::run::log::Log;
+use dgsuite::{file::source::Source, pipeline::Document};
 use serde_json::{Value, json};
 use support::{CHANNEL, Case, PLATE, STREAM, WAVE, with};
 

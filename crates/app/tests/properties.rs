@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use dgsuite::file::node::Node;
+use dgsuite::file::source::Source;
 use dgsuite::pipeline::Document;
-use dgsuite::pipeline::node::Node;
 use dgsuite::pipeline::overrides::{Override, apply};
-use dgsuite::pipeline::source::Source;
 use proptest::prelude::*;
 
 const CASE: &str = "\

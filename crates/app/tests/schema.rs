@@ -10,9 +10,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use dgsuite::file::node::Node;
+use dgsuite::file::source::Source;
 use dgsuite::pipeline::keys::schema;
-use dgsuite::pipeline::node::Node;
-use dgsuite::pipeline::source::Source;
 use serde_json::{Value, json};
 
 /// Exit status and output of the validator for these files; `None` without one.

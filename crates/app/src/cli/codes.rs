@@ -5,7 +5,7 @@ use dgsuite_mesh::MeshError;
 
 use crate::code::Code;
 use crate::export::ExportError;
-use crate::pipeline::problem::InputError;
+use crate::file::problem::InputError;
 use crate::report::html::HtmlError;
 use crate::scale::ScaleError;
 use crate::study::StudyError;

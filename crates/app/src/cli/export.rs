@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::picture::slice;
 use crate::export::{ExportError, Fields, Line, Stored, states};
-use crate::pipeline::source::{Located, Place, Source};
+use crate::file::source::{Located, Place, Source};
 use dgsuite_output::writer::{CellBlock, MAX_LAGRANGE_ORDER, UnstructuredFields, atomic, csv};
 use dgsuite_solve::post::cut::Slice;
 

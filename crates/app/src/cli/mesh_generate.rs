@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::mesh_output::{self, FormArgs};
+use crate::file::expression::Constants;
+use crate::file::problem::InputError;
+use crate::file::section::Section;
+use crate::file::source::Source;
 use crate::pipeline::Document;
-use crate::pipeline::expression::Constants;
 use crate::pipeline::mesh::MeshSpec;
 use crate::pipeline::overrides::Override;
-use crate::pipeline::problem::InputError;
-use crate::pipeline::section::Section;
-use crate::pipeline::source::Source;
 use crate::plan;
 
 pub(super) const HELP: &str = "\

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 
 use super::mesh_cells::{self, Values};
 use super::mesh_output;
+use crate::file::number::grouped;
 use crate::pipeline::checks::rounded;
-use crate::plan::print::{counted_shapes, grouped, shape_word};
+use crate::plan::print::{counted_shapes, shape_word};
 use dgsuite_output::writer::{Precision, VtuOptions};
 
 pub(super) const HELP: &str = "\

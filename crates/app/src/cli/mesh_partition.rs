@@ -9,7 +9,7 @@ use dgsuite_mesh::{Cutting, Mesh, Partition, SpaceFillingCurve};
 use dgsuite_ops::Scheme;
 
 use super::mesh_cells::{self, Values};
-use crate::plan::print::grouped;
+use crate::file::number::grouped;
 use dgsuite_output::writer::VtuOptions;
 use dgsuite_solve::setup::cost;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use crate::code::Code;
-use crate::run::pictures;
+use crate::monitors::charts;
 use dgsuite_output::nearest::nearest;
 use dgsuite_output::writer::WriterError;
 use dgsuite_output::writer::csv::Columns;
@@ -98,7 +98,7 @@ pub(super) fn draw(args: &PlotArgs) -> Result<PathBuf, PlotError> {
     };
     let x = args.x.clone().unwrap_or_else(default);
     let ys: Vec<String> = match args.y.is_empty() {
-        true => first.names.iter().filter(|name| **name != x && !pictures::is_place(name)).cloned().collect(),
+        true => first.names.iter().filter(|name| **name != x && !charts::is_place(name)).cloned().collect(),
         false => args.y.clone(),
     };
     let mut curves = Vec::new();
@@ -106,7 +106,7 @@ pub(super) fn draw(args: &PlotArgs) -> Result<PathBuf, PlotError> {
         known(file, table, &x)?;
         ys.iter().try_for_each(|y| known(file, table, y))?;
         let columns: Vec<&str> = ys.iter().map(String::as_str).collect();
-        curves.extend(pictures::columns(table, "", &x, &columns).curves.into_iter().map(|curve| {
+        curves.extend(charts::columns(table, "", &x, &columns).curves.into_iter().map(|curve| {
             let name = match (tables.len(), ys.len()) {
                 (1, _) => curve.name.clone(),
                 (_, 1) => place.clone(),
@@ -211,7 +211,7 @@ fn natural(x: &str, curves: &[Curve]) -> (bool, bool) {
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let along = ratio(&mut points().map(|p| p.0));
     let sizes = ["h", "dofs", "elements"].contains(&x) && along > 2.0;
-    (sizes || !pictures::is_place(x) && along >= 1e3, ratio(&mut points().map(|p| p.1)) >= 1e3)
+    (sizes || !charts::is_place(x) && along >= 1e3, ratio(&mut points().map(|p| p.1)) >= 1e3)
 }
 
 /// The part of each path that distinguishes it from the others: the name of the file, or of a folder.

@@ -13,8 +13,8 @@ use dgsuite_ops::{OpsError, agree};
 
 use super::signals;
 use crate::code::Code;
+use crate::file::problem::InputError;
 use crate::machine;
-use crate::pipeline::problem::InputError;
 use crate::plan::Choices;
 use dgsuite_solve::ROOT;
 use dgsuite_solve::flow::{Device, DeviceError};

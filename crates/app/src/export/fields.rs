@@ -1,9 +1,9 @@
 //! The fields of an export: those of the run, or others by name and by formula.
 
 use super::{ExportError, Fields, Stored};
+use crate::file::section;
+use crate::file::source::{Located, Place, Source};
 use crate::pipeline::output::FieldSpec;
-use crate::pipeline::section;
-use crate::pipeline::source::{Located, Place, Source};
 
 /// The option that names a field.
 const OPTION: &str = "--field";

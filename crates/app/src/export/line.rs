@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{ExportError, Fields, Stored};
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::source::Located;
-use crate::plan::samples;
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::Located;
+use crate::monitors::samples;
 use dgsuite_mesh::Locator;
 use dgsuite_output::writer::Values;
 use dgsuite_solve::post::line;

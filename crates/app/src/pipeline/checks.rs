@@ -1,10 +1,10 @@
 //! The list `checks`: limits on values of the summary, which a run must keep.
 
-use super::expression::{Constants, wrong_type};
-use super::node::{Node, Value};
-use super::problem::InputError;
-use super::section::Section;
-use super::source::Located;
+use crate::file::expression::{Constants, wrong_type};
+use crate::file::node::{Node, Value};
+use crate::file::problem::InputError;
+use crate::file::section::Section;
+use crate::file::source::Located;
 
 /// A check as written.
 #[derive(Clone, Debug)]
@@ -114,7 +114,7 @@ impl CheckSpec {
             (Some(&"above"), Some(node)) => LimitSpec::Above(node.clone(), section.key("above")),
             (Some(&"between"), Some(node)) => {
                 let key = section.key("between");
-                match super::section::list(node, &key)? {
+                match crate::file::section::list(node, &key)? {
                     [low, high] => LimitSpec::Between([low.clone(), high.clone()], key),
                     _ => return Err(wrong_type(node, &key, "a list of two numbers")),
                 }

@@ -12,15 +12,15 @@ use self::boundaries::BoundarySpec;
 use self::physics::PoissonSpec;
 use self::space::SipdgSpec;
 use super::checks::CheckSpec;
-use super::expression::Constants;
 use super::mesh::MeshSpec;
 use super::output::OutputSpec;
-use super::problem::InputError;
 use super::references::ReferenceSpec;
-use super::section::Section;
-use super::source::Place;
 use super::study::StudySpec;
 use super::{DeviceSpec, Document, repair};
+use crate::file::expression::Constants;
+use crate::file::problem::InputError;
+use crate::file::section::Section;
+use crate::file::source::Place;
 use dgsuite_solve::flow::Precision;
 
 /// The word of the model.

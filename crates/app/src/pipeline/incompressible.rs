@@ -1,11 +1,11 @@
 //! The keys of incompressible flow in `space`, `time` and `solver`.
 
 use super::elliptic::solver::read_limits;
-use super::keys::INCOMPRESSIBLE_FLOW;
-use super::node::Value;
-use super::problem::InputError;
-use super::section::Section;
 use super::time::{read_cfl, subcycles_follow};
+use crate::file::keys::INCOMPRESSIBLE_FLOW;
+use crate::file::node::Value;
+use crate::file::problem::InputError;
+use crate::file::section::Section;
 use crate::pipeline::elliptic::solver::read_from as read_solver;
 use dgsuite_solve::incompressible::{
     Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,

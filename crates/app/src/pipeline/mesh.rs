@@ -9,11 +9,11 @@ use dgsuite_mesh::Cutting;
 use dgsuite_mesh::generate::Diagonal;
 
 pub use self::around::{Around, Domain};
-use super::expression::wrong_type;
 use super::keys::Scope;
-use super::problem::InputError;
-use super::section::{self, Section};
-use super::source::{Located, Place};
+use crate::file::expression::wrong_type;
+use crate::file::problem::InputError;
+use crate::file::section::{self, Section};
+use crate::file::source::{Located, Place};
 
 /// The origin of the mesh, and its changes before the run.
 #[derive(Clone, Debug)]

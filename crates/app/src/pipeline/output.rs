@@ -3,53 +3,13 @@
 
 use std::path::PathBuf;
 
-use super::beginning::Beginning;
-use super::node::Value;
-use super::problem::InputError;
-use super::section::{self, Section};
-use super::source::{Located, Place};
-use super::time::AUTO;
+use crate::file::beginning::Beginning;
+use crate::file::every::Every;
+use crate::file::node::Value;
+use crate::file::problem::InputError;
+use crate::file::section::{self, Section};
+use crate::file::source::{Located, Place};
 use dgsuite_output::writer::Format;
-
-/// How often something is written or recorded, beside the end of the run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Every {
-    /// At intervals of time.
-    Time(f64),
-    /// At intervals of steps.
-    Steps(usize),
-    /// At intervals that are a hundredth of the steps since the first time, at least one step and at most so
-    /// many.
-    Growing(usize),
-    /// Only at the end.
-    End,
-}
-
-impl Every {
-    /// Reads `every` (time) or `every_steps` of a section.
-    ///
-    /// # Errors
-    /// Both at once, or values that are not positive.
-    pub fn read(section: &Section<'_>, default: Self) -> Result<Self, InputError> {
-        Ok(Self::given(section)?.unwrap_or(default))
-    }
-
-    /// As [`read`](Self::read); `None` if the section has neither.
-    fn given(section: &Section<'_>) -> Result<Option<Self>, InputError> {
-        section.exclusive("every", "every_steps")?;
-        if let Some(time) = section.positive("every")? {
-            return Ok(Some(Self::Time(time.value)));
-        }
-        Ok(section.count("every_steps", 1)?.map(|n| Self::Steps(n.value)))
-    }
-
-    /// As [`read`](Self::read); `None` also for the word `auto`.
-    fn given_or_auto(section: &Section<'_>) -> Result<Option<Self>, InputError> {
-        let auto =
-            section.node("every_steps").is_some_and(|n| matches!(&n.value, Value::Text(w) if w == AUTO));
-        if auto { section.exclusive("every", "every_steps").map(|()| None) } else { Self::given(section) }
-    }
-}
 
 /// Results as written.
 #[derive(Clone, Debug)]
@@ -283,7 +243,7 @@ impl FieldSpec {
     }
 
     /// A name, or a section with one key: `Swirl: sqrt(u^2 + v^2)`.
-    fn read(item: &super::node::Node, key: &str, section: &Section<'_>) -> Result<Self, InputError> {
+    fn read(item: &crate::file::node::Node, key: &str, section: &Section<'_>) -> Result<Self, InputError> {
         let expected = "the name of a field, or NAME: FORMULA";
         match &item.value {
             Value::Map(entries) => match entries.as_slice() {
@@ -293,7 +253,7 @@ impl FieldSpec {
                     let name = Located { value: only.key.clone(), key: path, place: only.place.clone() };
                     Ok(Self { name, formula: Some(formula) })
                 }
-                _ => Err(super::expression::wrong_type(item, key, expected)),
+                _ => Err(crate::file::expression::wrong_type(item, key, expected)),
             },
             _ => Ok(Self { name: section::text(item, key, expected)?, formula: None }),
         }

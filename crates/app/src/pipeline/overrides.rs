@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use super::node::{Entry, Node, Value};
-use super::problem::{InputError, PathFault, Problem};
-use super::source::{DEEPEST, Place, Source};
-use super::time::AUTO;
+use crate::file::every::AUTO;
+use crate::file::node::{Entry, Node, Value};
+use crate::file::problem::{InputError, PathFault, Problem};
+use crate::file::source::{DEEPEST, Place, Source};
 
 /// A path of a key with its new value.
 #[derive(Clone, Debug)]

@@ -2,14 +2,14 @@
 
 use dgsuite_physics::navier_stokes::Viscosity;
 
-use super::keys::MODELS;
-use super::node::Value;
-use super::problem::InputError;
-use super::quantity::VectorQuantity;
-use super::reference::{Reference, ViscosityKind, ViscositySpec};
-use super::section::Section;
-use super::source::{Located, Place};
-use super::state::{self, Formula, StateSpec};
+use crate::file::keys::MODELS;
+use crate::file::node::Value;
+use crate::file::problem::InputError;
+use crate::file::quantity::VectorQuantity;
+use crate::file::section::Section;
+use crate::file::source::{Located, Place};
+use crate::models::reference::{Reference, ViscosityKind, ViscositySpec};
+use crate::models::state::{self, Formula, StateSpec};
 
 /// The model as written.
 #[derive(Clone, Debug)]
@@ -207,7 +207,7 @@ fn viscosity(physics: &Section<'_>) -> Result<Option<ViscositySpec>, InputError>
     }
     if !matches!(node.value, Value::Map(_)) {
         let expected = "a number, or a section such as { sutherland: { mu_ref: …, t_ref: …, s: … } }";
-        return Err(super::expression::wrong_type(node, &physics.key("viscosity"), expected));
+        return Err(crate::file::expression::wrong_type(node, &physics.key("viscosity"), expected));
     }
     let Some(section) = physics.section("viscosity")? else { return Ok(None) };
     for (i, first) in words.iter().enumerate() {

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::problem::InputError;
-use super::section::{self, Section};
-use super::source::Located;
+use crate::file::problem::InputError;
+use crate::file::section::{self, Section};
+use crate::file::source::Located;
 
 /// A table of published values, as written.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@
 //! of the kind that the table of keys states. A mistake that may follow from a repair is not reported.
 
 use super::Document;
-use super::keys::{self, Absent, Kind, Low, Range, Scope};
-use super::node::{Entry, Node, Value};
-use super::problem::{InputError, Problem, is_of_reference};
+use crate::file::keys::{self, Absent, Kind, Low, Range, Scope};
+use crate::file::node::{Entry, Node, Value};
+use crate::file::problem::{InputError, Problem, is_of_reference};
 use dgsuite_output::nearest::{is_of_another_code, nearest};
 
 /// The largest number of mistakes in one answer.

@@ -7,10 +7,10 @@ use dgsuite_basis::{Cubature, NodeSet, Polynomials};
 use dgsuite_ops::Limiting;
 
 use self::limiting::limiting;
-use super::keys::INCOMPRESSIBLE_FLOW;
-use super::problem::InputError;
-use super::section::Section;
-use super::source::{Located, Place};
+use crate::file::keys::INCOMPRESSIBLE_FLOW;
+use crate::file::problem::InputError;
+use crate::file::section::Section;
+use crate::file::source::{Located, Place};
 use dgsuite_solve::flow::{Form, Riemann, SplitFlux};
 use dgsuite_solve::setup::MAX_ORDER;
 
@@ -225,7 +225,7 @@ fn correction(section: &Section<'_>) -> Result<Option<Located<Parameter>>, Input
     let words = [("dg", Parameter::C(0.0)), ("sd", Parameter::SpectralDifference), ("hu", Parameter::Huynh)];
     let found = match section.node("vcjh").map(|node| &node.value) {
         None => scheme.with(Parameter::C(0.0)),
-        Some(super::node::Value::Text(word)) if word.chars().all(char::is_alphabetic) => {
+        Some(crate::file::node::Value::Text(word)) if word.chars().all(char::is_alphabetic) => {
             section.choice("vcjh", &words)?.unwrap_or_else(|| scheme.with(Parameter::C(0.0)))
         }
         Some(_) => match section.number("vcjh")? {
@@ -268,7 +268,7 @@ fn viscous(section: &Section<'_>, model: &str) -> Result<Option<f64>, InputError
     if model != "navier-stokes" {
         return Err(section.misplaced("viscous", &format!("the model {model}"), "the model navier-stokes"));
     }
-    if !matches!(node.value, super::node::Value::Map(_)) {
+    if !matches!(node.value, crate::file::node::Value::Map(_)) {
         section.lacks(
             "viscous",
             &["sipdg", "br1", "ldg"],
@@ -325,7 +325,7 @@ fn dissipation(section: &Section<'_>, riemann: Riemann) -> Result<Option<f64>, I
 /// `collocated`, a multiple of the order `p`, or a degree of exactness for volume and face each.
 fn cubature(section: &Section<'_>, p: usize) -> Result<(Option<Cubature>, Option<Cubature>), InputError> {
     let Some(node) = section.node("cubature") else { return Ok((None, None)) };
-    if let super::node::Value::Text(_) = node.value {
+    if let crate::file::node::Value::Text(_) = node.value {
         let words = [("collocated", None), ("2p", Some(2)), ("3p", Some(3)), ("4p", Some(4))];
         let both = |volume, face| Ok((Some(volume), Some(face)));
         return match section.choice("cubature", &words)?.and_then(|choice| choice.value) {
@@ -337,7 +337,9 @@ fn cubature(section: &Section<'_>, p: usize) -> Result<(Option<Cubature>, Option
     let Some(inner) = section.section("cubature")? else { return Ok((None, None)) };
     let one = |key: &str| -> Result<Option<Cubature>, InputError> {
         match inner.node(key).map(|n| &n.value) {
-            Some(super::node::Value::Text(word)) if word == "collocated" => Ok(Some(Cubature::Collocated)),
+            Some(crate::file::node::Value::Text(word)) if word == "collocated" => {
+                Ok(Some(Cubature::Collocated))
+            }
             Some(_) => {
                 let degree = inner.count(key, 0)?;
                 if let Some(d) = degree.as_ref().filter(|d| d.value > 4 * MAX_ORDER) {

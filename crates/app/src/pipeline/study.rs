@@ -1,11 +1,11 @@
 //! The section `study`: a matrix of cases, each the file with some keys changed.
 
 use super::keys::{self, Scope};
-use super::node::{Node, Value};
 use super::overrides::Override;
-use super::problem::{InputError, Problem};
-use super::section::{self, Section};
-use super::source::{Located, Place};
+use crate::file::node::{Node, Value};
+use crate::file::problem::{InputError, Problem};
+use crate::file::section::{self, Section};
+use crate::file::source::{Located, Place};
 
 /// A study, as written.
 #[derive(Clone, Debug)]

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use dgsuite_physics::formula::Table;
 
-use super::expression::Constants;
-use super::problem::{InputError, Problem};
-use super::section::Section;
-use super::source::read_text;
+use crate::file::expression::Constants;
+use crate::file::problem::{InputError, Problem};
+use crate::file::section::Section;
+use crate::file::source::read_text;
 use dgsuite_solve::post::history::Series;
 
 impl Constants {

@@ -3,11 +3,12 @@
 use dgsuite_ops::StepMeasure;
 use dgsuite_timeint::Scheme;
 
-use super::keys::INCOMPRESSIBLE_FLOW;
-use super::node::{Node, Value};
-use super::problem::{InputError, Problem};
-use super::section::Section;
-use super::source::{Located, Place};
+use crate::file::every::AUTO;
+use crate::file::keys::INCOMPRESSIBLE_FLOW;
+use crate::file::node::{Node, Value};
+use crate::file::problem::{InputError, Problem};
+use crate::file::section::Section;
+use crate::file::source::{Located, Place};
 
 /// Time stepping as written.
 #[derive(Clone, Debug)]
@@ -49,9 +50,6 @@ impl StepSpec {
         }
     }
 }
-
-/// The word for [`StepSpec::Cfl`] without a number.
-pub const AUTO: &str = "auto";
 
 /// Steps by an estimate of their error.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -15,12 +15,12 @@ use dgsuite_physics::Exact;
 
 use self::prescribed::{Numbers, outward, resolve as numbers, sides_of};
 
-use super::states::States;
-use super::variables::AtStart;
-use crate::pipeline::problem::mistakes::{both, each};
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::source::Place;
-use crate::pipeline::state::{BoundarySpec, Condition, StateSpec};
+use crate::file::problem::mistakes::{both, each};
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::Place;
+use crate::models::state::{BoundarySpec, Condition, StateSpec};
+use crate::models::states::States;
+use crate::models::variables::AtStart;
 use dgsuite_solve::RankMesh;
 use dgsuite_solve::flow::BoundaryKind;
 use dgsuite_solve::post::slow_outflow;

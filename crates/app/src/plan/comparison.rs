@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::pipeline::node::{Node, Value};
-use crate::pipeline::problem::{InputError, Problem};
+use crate::file::node::{Node, Value};
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::{Located, read_text};
 use crate::pipeline::references::ReferenceSpec;
-use crate::pipeline::source::{Located, read_text};
 use crate::pipeline::study::full_path;
 use crate::plan::values::KnownValues;
 

@@ -4,9 +4,9 @@ use dgsuite_basis::correction::{Parameter, c_minus};
 use dgsuite_basis::{Correction, Shape};
 use dgsuite_mesh::SetSize;
 
+use crate::file::problem::InputError;
+use crate::file::source::Located;
 use crate::pipeline::Pipeline;
-use crate::pipeline::problem::InputError;
-use crate::pipeline::source::Located;
 
 /// The shapes whose corrections `shape` uses; none for pyramids, for which no corrections are known.
 fn factors(shape: Shape) -> &'static [Shape] {

@@ -4,9 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Choices;
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::{Place, Source};
 use crate::pipeline::output::OutputSpec;
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::source::{Place, Source};
 
 /// Returns the directory of the results. `base` and `stem` are the folder and name of the file; `file` is its
 /// place, for errors.

@@ -15,14 +15,14 @@ use self::functions::{COORDINATES, Coefficient, ExactSolution, Scalar, forcing_f
 use super::memory::{self, Load};
 use super::values::KnownValues;
 use super::{Choices, Outline, Places, mesh};
+use crate::file::expression::Constants;
+use crate::file::problem::mistakes::{both, each};
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::{Located, Place};
 use crate::pipeline::Document;
 use crate::pipeline::elliptic::EllipticPipeline;
 use crate::pipeline::elliptic::physics::ForcingSpec;
-use crate::pipeline::expression::Constants;
 use crate::pipeline::output::{FieldSpec, Wanted};
-use crate::pipeline::problem::mistakes::{both, each};
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::source::{Located, Place};
 use dgsuite_output::writer::Format;
 use dgsuite_solve::elliptic::{EllipticSetup, Function};
 

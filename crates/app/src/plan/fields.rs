@@ -3,12 +3,12 @@
 
 use dgsuite_physics::formula::Formula;
 
-use super::variables::Variables;
-use super::vocabulary::{VELOCITY, Vocabulary, known_fields, velocity};
-use crate::pipeline::expression::Constants;
+use crate::file::expression::Constants;
+use crate::file::problem::mistakes::each;
+use crate::file::problem::{InputError, Problem};
+use crate::models::variables::Variables;
+use crate::models::vocabulary::{VELOCITY, Vocabulary, known_fields, velocity};
 use crate::pipeline::output::{AveragesSpec, FieldSpec};
-use crate::pipeline::problem::mistakes::each;
-use crate::pipeline::problem::{InputError, Problem};
 use dgsuite_solve::flow::Law;
 
 /// A field of the output files.

@@ -2,13 +2,13 @@
 
 use dgsuite_physics::formula::Formula;
 
+use crate::file::expression::{COORDINATES, Constants};
+use crate::file::problem::InputError;
+use crate::file::quantity::{Quantity, VectorQuantity};
+use crate::file::source::Located;
+use crate::models::state::{Condition, InitialSpec, StateSpec, WallMotion};
 use crate::pipeline::Pipeline;
-use crate::pipeline::expression::{COORDINATES, Constants};
 use crate::pipeline::physics::SourceSpec;
-use crate::pipeline::problem::InputError;
-use crate::pipeline::quantity::{Quantity, VectorQuantity};
-use crate::pipeline::source::Located;
-use crate::pipeline::state::{Condition, InitialSpec, StateSpec, WallMotion};
 
 /// A formula in `x, y, z, t` of a boundary or a source term.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use std::fmt;
 use dgsuite_timeint::{StepSize, TimeError, check_multiples};
 
 use super::Plan;
-use crate::pipeline::node::{Node, Value};
-use crate::pipeline::output::Every;
-use crate::pipeline::problem::{InputError, Problem};
+use crate::file::every::Every;
+use crate::file::node::{Node, Value};
+use crate::file::problem::{InputError, Problem};
 
 /// Where an interval is written in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]

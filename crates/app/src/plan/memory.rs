@@ -9,13 +9,14 @@ use std::path::Path;
 use dgsuite_basis::{Polynomials, Shape, lattice::lattice_len};
 use dgsuite_mesh::SetSize;
 
-use super::print::{bytes, grouped};
+use super::print::bytes;
+use crate::file::number::grouped;
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::Place;
 use crate::pipeline::elliptic::EllipticPipeline;
 use crate::pipeline::mesh::{Filling, Generator};
 use crate::pipeline::output::{FieldSpec, Wanted};
 use crate::pipeline::physics::Model;
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::source::Place;
 use crate::pipeline::{DeviceSpec, Pipeline};
 use dgsuite_solve::flow::{Device, Precision};
 
@@ -342,7 +343,7 @@ pub fn available() -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::source::Source;
+    use crate::file::source::Source;
 
     fn load(order: usize, unknowns: fn(usize) -> usize, family: Family) -> Load {
         Load {

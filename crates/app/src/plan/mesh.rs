@@ -7,11 +7,11 @@ use std::path::Path;
 use dgsuite_mesh::gmsh::{self, ReadOptions, Warning};
 use dgsuite_mesh::{Mesh, MeshError, SpaceFillingCurve, generate};
 
-use crate::pipeline::expression::Constants;
+use crate::file::expression::Constants;
+use crate::file::problem::{InputError, Problem};
 use crate::pipeline::mesh::{
     Around, Domain, Filling, Generator, MapSpec, MeshSource, MeshSpec, PeriodicPair,
 };
-use crate::pipeline::problem::{InputError, Problem};
 
 use super::memory::{self, Load};
 

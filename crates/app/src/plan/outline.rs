@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicBool;
 use super::Places;
 use super::values::KnownValues;
 use crate::directory::Former;
+use crate::file::expression::Constants;
+use crate::file::node::Node;
 use crate::pipeline::checks::CheckSpec;
-use crate::pipeline::expression::Constants;
-use crate::pipeline::node::Node;
 use dgsuite_solve::RankMesh;
 use dgsuite_solve::flow::Device;
 

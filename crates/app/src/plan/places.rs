@@ -3,8 +3,8 @@
 use dgsuite_gpu::GpuError;
 use dgsuite_ops::OpsError;
 
+use crate::file::source::Place;
 use crate::pipeline::Document;
-use crate::pipeline::source::Place;
 use dgsuite_solve::SystemError;
 
 /// Places in the file of the sections in which the solver's set-up may find mistakes.

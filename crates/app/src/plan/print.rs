@@ -15,6 +15,7 @@ use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_timeint::StepSize;
 
 use super::{Outline, Plan};
+use crate::file::number::{grouped, short};
 use crate::pipeline::time::AdaptiveSpec;
 use dgsuite_solve::elliptic::SolverOptions;
 use dgsuite_solve::flow::{Description, Form, KernelChoice, Law, Setup, SplitFlux, StepMeasure};
@@ -49,25 +50,6 @@ pub fn counted_shapes(sets: &[SetSize]) -> String {
     let counts = elements_by_shape(sets);
     let words: Vec<String> = counts.iter().map(|(shape, n)| format!("{} {shape}", grouped(*n))).collect();
     words.join(" + ")
-}
-
-/// A count with separators: 1,234,567.
-pub fn grouped(n: usize) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// A number to four digits, without trailing zeros.
-fn short(x: f64) -> String {
-    let rounded: f64 = format!("{x:.3e}").parse().unwrap_or(x);
-    rounded.to_string()
 }
 
 /// A number of threads with its word.

@@ -7,14 +7,14 @@ use dgsuite_physics::formula::Formula;
 use dgsuite_physics::reaction::SpongeCoefficients;
 use dgsuite_physics::{Coefficients, Exact};
 
-use super::states::States;
+use crate::file::problem::mistakes::each;
+use crate::file::problem::{InputError, Problem};
+use crate::file::quantity::{Quantity, VectorQuantity};
+use crate::file::source::Located;
+use crate::models::state::InitialSpec;
+use crate::models::states::States;
 use crate::pipeline::Pipeline;
 use crate::pipeline::physics::{SourceSpec, SpongeSpec};
-use crate::pipeline::problem::mistakes::each;
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::quantity::{Quantity, VectorQuantity};
-use crate::pipeline::source::Located;
-use crate::pipeline::state::InitialSpec;
 use dgsuite_solve::flow::ReactionTerm;
 
 /// The variables of coefficients, which are evaluated once.

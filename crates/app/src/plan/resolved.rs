@@ -11,16 +11,15 @@ use dgsuite_ops::{EntropyFilter, Limiting, Neighbourhood};
 use dgsuite_timeint::StepSize;
 
 use super::TimePlan;
-use crate::pipeline::expression::Constants;
+use crate::file::every::AUTO;
+use crate::file::every::Every;
+use crate::file::expression::Constants;
+use crate::file::node::{Entry, Node, Value};
+use crate::file::source::Place;
+use crate::models::state::InitialSpec;
 use crate::pipeline::mesh::MeshSource;
-use crate::pipeline::monitors::{MonitorKind, PlacesSpec};
-use crate::pipeline::node::{Entry, Node, Value};
-use crate::pipeline::output::Every;
 use crate::pipeline::physics::Model;
 use crate::pipeline::references::ReferenceSpec;
-use crate::pipeline::source::Place;
-use crate::pipeline::state::InitialSpec;
-use crate::pipeline::time::AUTO;
 use crate::pipeline::{Document, Pipeline};
 use dgsuite_solve::flow::{Form, Law, Precision, Setup, SplitFlux, StepMeasure};
 use dgsuite_solve::incompressible::{Incompressible, Penalties, PressureOrder, Splitting, Subcycling};
@@ -62,12 +61,9 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
         tree.set("initial.restart", path_text(&pipeline.resolve(&file.value)));
     }
     for (i, monitor) in pipeline.monitors.iter().enumerate() {
-        if let MonitorKind::Integral { reference: Some(table), .. } = &monitor.kind {
-            let file = path_text(&pipeline.resolve(&table.file.value));
-            tree.set(&format!("monitors.{i}.integral.reference.file"), file);
-        }
-        if let MonitorKind::Sample { places: PlacesSpec::File(file), .. } = &monitor.kind {
-            tree.set(&format!("monitors.{i}.sample.points.file"), path_text(&pipeline.resolve(&file.value)));
+        for (key, file) in monitor.spec.files() {
+            let key = format!("monitors.{i}.{}.{key}", monitor.kind.name);
+            tree.set(&key, path_text(&pipeline.resolve(&file.value)));
         }
     }
     tree.tables(&pipeline.references, &pipeline.constants, &pipeline.base);

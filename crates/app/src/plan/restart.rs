@@ -6,10 +6,10 @@ use dgsuite_timeint::TimePoint;
 
 use super::Choices;
 use crate::directory::{Former, PREVIOUS};
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::Place;
+use crate::models::state::InitialSpec;
 use crate::pipeline::Pipeline;
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::source::Place;
-use crate::pipeline::state::InitialSpec;
 use dgsuite_output::checkpoint::{self, Checkpoint, CheckpointError, CheckpointProblem};
 use dgsuite_solve::ROOT;
 use dgsuite_solve::flow::Law;

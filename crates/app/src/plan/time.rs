@@ -2,11 +2,11 @@
 
 use dgsuite_timeint::StepSize;
 
-use super::monitors::{MonitorJob, MonitorPlan};
+use crate::file::problem::{InputError, Problem};
+use crate::models::state::InitialSpec;
+use crate::monitors::MonitorPlan;
 use crate::pipeline::Pipeline;
 use crate::pipeline::physics::Model;
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::state::InitialSpec;
 use crate::pipeline::time::{AdaptiveSpec, SteadySpec, StepSpec};
 use dgsuite_solve::flow::StepMeasure;
 
@@ -43,13 +43,27 @@ pub(super) fn forces_are_recorded(
     time: &TimePlan,
     monitors: &[MonitorPlan],
 ) -> Result<(), InputError> {
-    let forces = monitors.iter().any(|monitor| matches!(monitor.kind, MonitorJob::Forces(_)));
+    let forces = monitors.iter().any(|monitor| monitor.monitor.has_forces());
     if forces || time.steady.is_none_or(|steady| steady.forces.is_none()) {
         return Ok(());
     }
     let (key, expected) = ("monitors", "a monitor `forces: { boundary: NAME, every_steps: 10 }`");
     let problem = Problem::MissingKey { key: key.to_owned(), expected: expected.to_owned() };
     Err(InputError::at(&pipeline.time.place, problem))
+}
+
+/// Warns of means that would begin at or after the end of the run and never be computed.
+pub(super) fn late_means(pipeline: &Pipeline, end: Option<f64>) -> Vec<String> {
+    let averages = pipeline.output.averages.iter().filter_map(|spec| spec.from.time());
+    let averages = averages.map(|from| ("output.averages.from".to_owned(), from));
+    let monitors = pipeline.monitors.iter().enumerate().filter_map(|(i, monitor)| {
+        Some((format!("monitors.{i}.{}.from", monitor.kind.name), monitor.spec.means()?.time()?))
+    });
+    let late = |(key, from): (String, f64)| {
+        let end = end.filter(|&end| from >= end)?;
+        Some(format!("{key} {from} is not before the end, {end}: there will be no means"))
+    };
+    averages.chain(monitors).filter_map(late).collect()
 }
 
 /// Makes the plan of a run that starts at time `start`.

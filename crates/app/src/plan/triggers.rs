@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 
 use dgsuite_physics::formula::Formula;
 
-pub use super::begin::Begin;
-use super::monitors::{MonitorJob, MonitorPlan, tables};
-use super::variables::Variables;
-use crate::pipeline::beginning::Beginning;
-use crate::pipeline::expression::Constants;
-use crate::pipeline::monitors::{ForcesSpec, MonitorKind, MonitorSpec};
-use crate::pipeline::output::Every;
-use crate::pipeline::problem::InputError;
+pub use crate::file::beginning::Begin;
+use crate::file::beginning::Beginning;
+use crate::file::every::Every;
+use crate::file::expression::Constants;
+use crate::file::problem::InputError;
+use crate::models::variables::Variables;
+use crate::monitors::{MonitorPlan, MonitorSpec, tables};
 
 /// A condition, resolved.
 #[derive(Clone, Debug)]
@@ -111,10 +110,8 @@ pub fn of_monitors(
 ) -> Result<(), InputError> {
     for (spec, monitor) in specs.iter().zip(monitors) {
         monitor.from = reader.read(spec.from.as_ref())?;
-        if let (MonitorKind::Forces(ForcesSpec { from: Some(from), .. }), MonitorJob::Forces(job)) =
-            (&spec.kind, &mut monitor.kind)
-        {
-            job.from = Some(reader.read(Some(from))?);
+        if let (Some(from), Some(means)) = (spec.spec.means(), monitor.monitor.means_mut()) {
+            *means = Some(reader.read(Some(from))?);
         }
     }
     Ok(())

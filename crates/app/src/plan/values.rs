@@ -1,13 +1,12 @@
 //! The values of a summary that checks may name, so that a mistyped one is rejected before the run.
 
-use super::variables::Variables;
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::Located;
+use crate::models::reference::Reference;
+use crate::models::variables::Variables;
+use crate::monitors::{MonitorSpec, Norm};
 use crate::pipeline::checks::CheckSpec;
-use crate::pipeline::monitors::{ForcesSpec, MonitorKind, MonitorSpec, NamedFormula, Norm};
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::reference::Reference;
-use crate::pipeline::source::Located;
 use dgsuite_solve::flow::Law;
-use dgsuite_solve::post::forces::Coefficients;
 
 /// Paths in the summary of every run.
 const ALWAYS: [&str; 22] = [
@@ -50,79 +49,11 @@ const OF_SOLVES: [&str; 11] = [
     "timing.phases.rest",
 ];
 
-/// Paths that the monitor of a limiter adds.
-const OF_LIMITERS: [&str; 5] =
-    ["limited.mean", "limited.max", "limited.factor", "limited.density", "limited.pressure"];
-
 /// The values that can be checked.
 #[derive(Clone, Debug)]
 pub struct KnownValues {
     names: Vec<String>,
     study: bool,
-}
-
-/// The paths that monitors of the flow add.
-fn flow_values(monitors: &[MonitorSpec]) -> Vec<String> {
-    let mut names = Vec::new();
-    let joined =
-        |spec: &ForcesSpec| spec.boundaries.iter().map(|b| b.value.as_str()).collect::<Vec<_>>().join("+");
-    let (mut lengths, mut probes, mut samples) = (0, 0, 0);
-    let numbered = |name: &str, count: usize| match count {
-        1 => name.to_owned(),
-        n => format!("{name}-{n}"),
-    };
-    for monitor in monitors {
-        match &monitor.kind {
-            MonitorKind::Forces(spec) => {
-                let start = format!("forces.{}", joined(spec));
-                names.extend(Coefficients::default().named().map(|(c, _)| format!("{start}.{c}")));
-                for (vector, axis) in ["force", "pressure_force", "viscous_force", "moment"]
-                    .iter()
-                    .flat_map(|vector| (0..3).map(move |d| (vector, d)))
-                {
-                    names.push(format!("{start}.{vector}.{axis}"));
-                }
-                names.extend(["heat", "wetted_area"].map(|x| format!("{start}.{x}")));
-                if spec.from.is_some() {
-                    let means = ["mean", "deviation", "amplitude", "min", "max"]
-                        .iter()
-                        .flat_map(|m| ["cd", "cl"].map(|c| format!("{start}.{m}.{c}")));
-                    names.extend(means);
-                    names.extend(["from", "strouhal", "strouhal_resolution"].map(|x| format!("{start}.{x}")));
-                }
-            }
-            MonitorKind::Wall(spec) => {
-                let start = format!("wall.{}", joined(spec));
-                names.extend(["cp_min", "cp_max", "cf_max"].map(|x| format!("{start}.{x}")));
-                names.extend(["separation", "attachment"].map(|x| format!("{start}.{x}.count")));
-            }
-            MonitorKind::Recirculation { .. } => {
-                lengths += 1;
-                names.push(format!("recirculation.{}", numbered("length", lengths)));
-            }
-            MonitorKind::Probe { points, fields } => {
-                probes += 1;
-                let start = numbered("probe", probes);
-                let of_field = |field: &NamedFormula| {
-                    (0..points.len()).map(|i| format!("{start}.{}.{i}", field.name)).collect::<Vec<_>>()
-                };
-                names.extend(fields.iter().flat_map(of_field));
-                if points.len() == 2 {
-                    names.extend(fields.iter().map(|field| format!("{start}.{}.difference", field.name)));
-                }
-            }
-            MonitorKind::Sample { fields, .. } => {
-                samples += 1;
-                let start = numbered("sample", samples);
-                let of_field = |field: &NamedFormula| {
-                    ["min", "max", "mean"].map(|number| format!("{start}.{}.{number}", field.name))
-                };
-                names.extend(fields.iter().flat_map(of_field));
-            }
-            _ => {}
-        }
-    }
-    names
 }
 
 impl KnownValues {
@@ -148,12 +79,11 @@ impl KnownValues {
                 norms_of("rate");
             }
         }
-        let recorded = monitors.iter().any(|monitor| matches!(monitor.kind, MonitorKind::Residual));
+        names.extend(crate::monitors::values(monitors, variables));
         let incompressible = matches!(variables.law(), Law::Incompressible(_));
         let substeps = matches!(variables.law(), Law::Incompressible(law) if law.subcycles.is_some());
-        for (section, there) in [("conservation", !incompressible), ("residual", recorded)] {
-            let fields = variables.conserved.iter().filter(|_| there);
-            names.extend(fields.map(|field| format!("{section}.{field}")));
+        if !incompressible {
+            names.extend(variables.conserved.iter().map(|field| format!("conservation.{field}")));
         }
         if incompressible {
             names.extend(OF_SOLVES.map(str::to_owned));
@@ -164,25 +94,6 @@ impl KnownValues {
         if substeps {
             names.extend(["time.substeps.mean", "time.substeps.max"].map(str::to_owned));
         }
-        if monitors.iter().any(|monitor| matches!(monitor.kind, MonitorKind::Divergence)) {
-            let all = ["l2", "jumps", "growth.l2", "growth.jumps"];
-            names.extend(all.map(|name| format!("divergence.{name}")));
-        }
-        if monitors.iter().any(|monitor| matches!(monitor.kind, MonitorKind::Limited)) {
-            names.extend(OF_LIMITERS.map(str::to_owned));
-        }
-        for monitor in monitors {
-            if let MonitorKind::Integral { fields, reference } = &monitor.kind {
-                for name in fields.iter().map(|f| &f.name) {
-                    names.extend([format!("integral.{name}"), format!("history.{name}.decay")]);
-                    names.push(format!("history.{name}.decay_time"));
-                    if reference.iter().flat_map(|r| &r.columns).any(|(n, _)| n == name) {
-                        names.push(format!("history.{name}.deviation"));
-                    }
-                }
-            }
-        }
-        names.extend(flow_values(monitors));
         if steady {
             names.push("steady.residual".to_owned());
         }

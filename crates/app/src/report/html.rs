@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
 
+use crate::monitors::{self, charts};
 use crate::plan::print;
-use crate::run::pictures;
 use dgsuite_output::escape::xml as escape;
 use dgsuite_output::picture::{Picture, Run};
 use dgsuite_output::writer::csv::Columns;
@@ -306,8 +306,8 @@ fn curves(out: &mut String, summary: &Value, folder: &Path) {
     for path in files(folder.to_owned()).into_iter().chain(files(folder.join("monitors"))) {
         let Ok(table) = Columns::read(&path) else { continue };
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let mut chart = pictures::of_table(&stem, &table, local);
-        chart.title = boundary(&stem).map_or_else(|| stem.clone(), |name| pictures::title_of_forces(name));
+        let mut chart = monitors::of_table(&stem, &table, local);
+        chart.title = boundary(&stem).map_or_else(|| stem.clone(), |name| charts::title_of_forces(name));
         let Some(svg) = chart.svg() else { continue };
         if drawn == 0 {
             out.push_str("<h2>Curves</h2>\n");

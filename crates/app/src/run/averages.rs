@@ -16,9 +16,9 @@ use self::content::Content;
 
 use super::fields;
 use super::schedule::Schedule;
+use crate::file::beginning::Begin;
+use crate::models::vocabulary::VELOCITY;
 use crate::plan::AveragesPlan;
-use crate::plan::triggers::Begin;
-use crate::plan::vocabulary::VELOCITY;
 use dgsuite_output::checkpoint::{Checkpoint, Section};
 use dgsuite_output::writer::{Field, UnstructuredFields, Values, VtuOptions, WriterError};
 use dgsuite_solve::flow::Flow;
@@ -292,7 +292,7 @@ fn real(field: &Field) -> &[f64] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::output::Every;
+    use crate::file::every::Every;
     use dgsuite_basis::Shape;
     use dgsuite_output::writer::CellBlock;
     use std::f64::consts::{FRAC_1_SQRT_2, TAU};

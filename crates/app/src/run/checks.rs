@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::log::Log;
 use super::summary::number_at;
 use crate::code::Code;
+use crate::file::expression::Constants;
 use crate::pipeline::checks::{CheckSpec, Limit, rounded};
-use crate::pipeline::expression::Constants;
 
 /// A check with the measured value.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,12 +11,12 @@ use serde_json::json;
 
 pub use self::failure::Failure;
 use super::log::Log;
-use super::not_finite::NotFinite;
 use super::{Ending, Run, Status};
 use crate::code::Code;
 use crate::directory::Directory;
+use crate::file::problem::{InputError, Problem};
+use crate::monitors::not_finite::NotFinite;
 use crate::pipeline::Document;
-use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::elliptic::{EllipticPlan, print};
 use crate::plan::{Choices, Outline};
 use dgsuite_solve::elliptic::{Elliptic, EllipticError, Errors, Preconditioning, Solved};

@@ -5,6 +5,7 @@ use std::fmt;
 use dgsuite_timeint::TimeError;
 
 use crate::code::Code;
+use crate::monitors::MonitorError;
 use dgsuite_output::writer::WriterError;
 use dgsuite_solve::SystemError;
 
@@ -150,6 +151,15 @@ impl From<&RunError> for Code {
             | RunError::Stalled { .. }
             | RunError::StepsFail { .. } => Self::StepSize,
             RunError::NotSteady { .. } => Self::NotSteady,
+        }
+    }
+}
+
+impl From<MonitorError> for RunError {
+    fn from(error: MonitorError) -> Self {
+        match error {
+            MonitorError::System(error) => Self::System(error),
+            MonitorError::Writer(error) => Self::Writer(error),
         }
     }
 }

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use dgsuite_physics::formula::Formula;
-
+use crate::monitors::sampling::evaluate;
 use crate::plan::FieldsPlan;
 use crate::plan::fields::{OfElement, OutputField};
 use dgsuite_output::writer::background::Making;
@@ -128,30 +127,6 @@ pub fn sample_later(
         let pieces = sets.into_iter().map(|set| block(set, (dim, time), order, &fields, false)).collect();
         Ok(UnstructuredFields { time, pieces })
     }))
-}
-
-/// Evaluates formulas, with the arguments of [`Vocabulary::new`](crate::plan::vocabulary::Vocabulary::new),
-/// at the points of a set: `[formula][point]`. Without gradients in the set they must not use derivatives.
-pub(super) fn evaluate<'f>(
-    set: &SampledSet,
-    (dim, time): (usize, f64),
-    formulas: impl IntoIterator<Item = &'f Formula>,
-) -> Vec<Vec<f64>> {
-    let x: [Vec<f64>; 3] = std::array::from_fn(|d| set.points.iter().map(|x| x[d]).collect());
-    // A formula without derivatives ignores these arguments.
-    let unused = set.values.len() * dim * usize::from(set.gradients.is_empty());
-    let time = [time];
-    let arguments: Vec<&[f64]> = (set.values.iter().chain(&set.gradients).map(Vec::as_slice))
-        .chain(std::iter::repeat_n(&[0.0][..], unused))
-        .chain(x.iter().map(Vec::as_slice))
-        .chain([&time[..]])
-        .collect();
-    let value = |formula: &Formula| {
-        let mut column = vec![0.0; set.points.len()];
-        formula.eval_batch(&arguments, &mut column);
-        column
-    };
-    formulas.into_iter().map(value).collect()
 }
 
 fn block(

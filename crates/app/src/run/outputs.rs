@@ -10,8 +10,7 @@ use super::averages::Averages;
 use super::counts::{self, Counts, Tally};
 use super::error::RunError;
 use super::fields;
-use super::monitors::{self, LastValues, Monitor};
-use super::not_finite::NotFinite;
+use super::monitors::{self, Recorder};
 use super::pieces::Pieces;
 use super::schedule::{self, Schedule};
 use super::sections;
@@ -19,8 +18,9 @@ use super::shared;
 use super::surfaces;
 use super::triggers::{self, Triggers};
 use crate::directory::{CHECKPOINTS, Directory, Former};
+use crate::monitors::not_finite::NotFinite;
+use crate::monitors::{MonitorPlan, Values};
 use crate::plan::fields::OutputField;
-use crate::plan::monitors::{MonitorJob, MonitorPlan};
 use crate::plan::{Plan, SurfacesPlan};
 use dgsuite_output::checkpoint::{self, Checkpoint};
 use dgsuite_output::writer::background::BackgroundSeries;
@@ -64,7 +64,7 @@ pub struct Outputs<'a> {
     directory: Directory,
     lattice_order: usize,
     series: Option<(FieldSeries, Schedule)>,
-    monitors: Vec<Monitor<'a>>,
+    monitors: Vec<Recorder<'a>>,
     surfaces: Option<(&'a SurfacesPlan, BackgroundSeries, Schedule)>,
     newest_surfaces: Option<u64>,
     averages: Option<Averages<'a>>,
@@ -87,7 +87,7 @@ pub struct Outputs<'a> {
     newest_checkpoint: Option<u64>,
     /// The step whose fields [`Self::new_fields`] has announced.
     asked: Option<u64>,
-    last: LastValues,
+    last: Values,
     not_finite: NotFinite,
     spent: Duration,
 }
@@ -179,7 +179,7 @@ impl<'a> Outputs<'a> {
             newest_fields: None,
             asked: None,
             newest_checkpoint: None,
-            last: LastValues::default(),
+            last: Values::default(),
             not_finite: NotFinite::default(),
             spent: Duration::ZERO,
             plan,
@@ -263,8 +263,8 @@ impl<'a> Outputs<'a> {
                     // Also on ranks without the values, and if the row could not be written.
                     self.triggers.note(i, row.as_deref().unwrap_or_default());
                 }
-                if let (Some(settled), MonitorJob::Forces(_), Ok(values)) =
-                    (&mut self.settled, &self.plan.monitors[i].kind, &row)
+                if let (Some(settled), Ok(values)) = (&mut self.settled, &row)
+                    && self.plan.monitors[i].monitor.has_forces()
                     && moment == Moment::Step
                 {
                     settled.note(i, values);
@@ -370,7 +370,10 @@ impl<'a> Outputs<'a> {
             }
         }
         if moment == Moment::End {
-            self.last.triggers = self.triggers.summary();
+            let triggers = self.triggers.summary();
+            if !triggers.is_empty() {
+                self.last.put(&["triggers"], triggers);
+            }
             failures.keep(self.background().try_for_each(BackgroundSeries::finish))?;
         }
         Ok(any)
@@ -436,7 +439,7 @@ impl<'a> Outputs<'a> {
     /// The loss of another rank.
     pub fn forces_have_settled(&self, solver: &Flow) -> Result<bool, RunError> {
         let Some(settled) = &self.settled else { return Ok(false) };
-        let forces = |monitor: &&MonitorPlan| matches!(monitor.kind, MonitorJob::Forces(_));
+        let forces = |plan: &&MonitorPlan| plan.monitor.has_forces();
         let root = self.plan.setup.comm.rank() == ROOT;
         Ok(solver.any(root && settled.holds(self.plan.monitors.iter().filter(forces).count()))?)
     }
@@ -473,7 +476,7 @@ impl<'a> Outputs<'a> {
     }
 
     /// Returns the last values of the monitors.
-    pub fn last(&self) -> &LastValues {
+    pub fn last(&self) -> &Values {
         &self.last
     }
 

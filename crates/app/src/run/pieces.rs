@@ -9,7 +9,7 @@ use dgsuite_ops::OpsError;
 use serde::{Deserialize, Serialize};
 
 use super::error::RunError;
-use super::not_finite::{self, NotFinite};
+use crate::monitors::not_finite::{self, NotFinite};
 use dgsuite_output::writer::pvd::Series;
 use dgsuite_output::writer::{UnstructuredFields, VtuOptions, WriterError, parallel};
 use dgsuite_solve::{ROOT, SystemError};

@@ -10,8 +10,8 @@ use dgsuite_mesh::{Locator, Mesh};
 use dgsuite_ops::Sample;
 use dgsuite_physics::Exact;
 
-use crate::pipeline::problem::{InputError, Problem};
-use crate::plan::print::grouped;
+use crate::file::number::grouped;
+use crate::file::problem::{InputError, Problem};
 use crate::plan::{Choices, Plan};
 use crate::run::stored::{ExportError, Stored};
 use dgsuite_output::checkpoint::{Checkpoint, CheckpointError, CheckpointProblem};

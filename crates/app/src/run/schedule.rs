@@ -2,7 +2,7 @@
 
 use dgsuite_timeint::{TimeError, TimePoint, multiples, next_multiple, same_time};
 
-use crate::pipeline::output::Every;
+use crate::file::every::Every;
 
 /// The next time or step of an event. Times are multiples of the interval, so that a restarted run has the
 /// same times.

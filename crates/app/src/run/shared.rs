@@ -9,7 +9,7 @@ use dgsuite_ops::{OpsError, agree};
 use serde::{Deserialize, Serialize};
 
 use super::error::RunError;
-use crate::pipeline::problem::{InputError, Problem};
+use crate::file::problem::{InputError, Problem};
 use crate::plan::Plan;
 use dgsuite_output::checkpoint::{self, Checkpoint, CheckpointError, Coefficients, Draft};
 use dgsuite_output::writer::WriterError;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
+use crate::file::number::grouped;
 use crate::pipeline::study::{RateIn, StudySpec};
-use crate::plan::print::grouped;
 use crate::run::summary::number_at;
 use dgsuite_output::writer::plot::{Chart, Curve};
 use dgsuite_solve::RankMesh;
@@ -329,8 +329,8 @@ impl fmt::Display for Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::source::Source;
     use crate::pipeline::Document;
-    use crate::pipeline::source::Source;
     use std::path::Path;
 
     fn spec(study: &str) -> StudySpec {

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use dgsuite_mesh::Mesh;
 use dgsuite_mesh::gmsh::{self, ReadOptions};
 
+use crate::file::number::grouped;
 use crate::pipeline::checks::rounded;
-use crate::plan::print::{counted_shapes, grouped};
+use crate::plan::print::counted_shapes;
 
 /// What the name of a boundary says about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! `boundaries` of an elliptic problem: Dirichlet, Neumann and Robin conditions.
 
 use super::MODEL;
+use crate::file::problem::InputError;
+use crate::file::section::Section;
+use crate::file::source::{Located, Place};
 use crate::pipeline::keys::Scope;
-use crate::pipeline::problem::InputError;
-use crate::pipeline::section::Section;
-use crate::pipeline::source::{Located, Place};
 
 /// A boundary's condition, as written.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ impl BoundarySpec {
         };
         section.known_in(Scope { model: Some(MODEL), kind: Some(word.value) })?;
         let without_exact = |at: &Place| {
-            let problem = crate::pipeline::problem::Problem::MissingKey {
+            let problem = crate::file::problem::Problem::MissingKey {
                 key: "physics.exact".into(),
                 expected: "the exact solution, a formula in x, y, z".into(),
             };

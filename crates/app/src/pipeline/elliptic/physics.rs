@@ -1,10 +1,10 @@
 //! `physics` of the screened Poisson equation `−∇·κ∇u + λu = f`: formulas in x, y, z.
 
 use super::MODEL;
-use crate::pipeline::node::Value;
-use crate::pipeline::problem::InputError;
-use crate::pipeline::section::Section;
-use crate::pipeline::source::{Located, Place};
+use crate::file::node::Value;
+use crate::file::problem::InputError;
+use crate::file::section::Section;
+use crate::file::source::{Located, Place};
 
 /// The equation as written.
 #[derive(Clone, Debug)]

@@ -3,9 +3,9 @@
 use dgsuite_amg::{Coarsening, Cycle};
 
 use super::MODEL;
+use crate::file::problem::{InputError, Problem};
+use crate::file::section::Section;
 use crate::pipeline::keys::Scope;
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::section::Section;
 use dgsuite_solve::elliptic::{CoarseSpace, Orders, Preconditioning, SmootherKind, SolverOptions};
 use dgsuite_solve::flow::Precision;
 

@@ -1,10 +1,10 @@
 //! `space` of an elliptic problem: polynomial order and penalty of the symmetric interior penalty method.
 
 use super::MODEL;
-use crate::pipeline::node::Value;
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::section::{Section, choice};
-use crate::pipeline::source::Place;
+use crate::file::node::Value;
+use crate::file::problem::{InputError, Problem};
+use crate::file::section::{Section, choice};
+use crate::file::source::Place;
 use dgsuite_solve::setup::MAX_ORDER;
 
 /// The default order.

@@ -1,9 +1,9 @@
 //! Keys of the top level, `checks`, `references`, `study` and `ci`.
 
-use super::Absent::{Nothing, Required, Says, Value};
-use super::Kind::{Flag, List, Number, Section, Text, Whole, Words};
-use super::Range::{Above, Any, AtLeast};
-use super::{EXPLICIT, FLOW, IMPLICIT, Key, key};
+use crate::file::keys::Absent::{Nothing, Required, Says, Value};
+use crate::file::keys::Kind::{Flag, List, Number, Section, Text, Whole, Words};
+use crate::file::keys::Range::{Above, Any, AtLeast};
+use crate::file::keys::{EXPLICIT, FLOW, IMPLICIT, Key, key};
 
 /// The keys that a file begins with.
 pub(super) const FIRST: &[Key] = &[

@@ -1,9 +1,9 @@
 //! Keys of the section `mesh`.
 
-use super::Absent::{Nothing, Required, Says, Value};
-use super::Kind::{Formula, List, Number, Section, Text, Vector, Whole, Words};
-use super::Range::Above;
-use super::{Key, key};
+use crate::file::keys::Absent::{Nothing, Required, Says, Value};
+use crate::file::keys::Kind::{Formula, List, Number, Section, Text, Vector, Whole, Words};
+use crate::file::keys::Range::Above;
+use crate::file::keys::{Key, key};
 
 pub(super) const KEYS: &[Key] = &[
     key("mesh", &[Section], Required, "Where the mesh comes from, and what is done to it before the run."),

@@ -1,15 +1,15 @@
 //! Keys of the section `output`.
 
-use super::Absent::{Nothing, Required, Says, Value};
-use super::Kind::{Flag, List, Number, Section, Text, Whole, Words};
-use super::Range::{Above, Any};
-use super::monitors::CONDITION;
-use super::{FLOW, FLUID, Key, key};
+use crate::file::beginning::CONDITION;
+use crate::file::keys::Absent::{Nothing, Required, Says, Value};
+use crate::file::keys::Kind::{Flag, List, Number, Section, Text, Whole, Words};
+use crate::file::keys::Range::{Above, Any};
+use crate::file::keys::{FLOW, FLUID, Key, key};
 
-const TIME: super::Kind = Number(Above(0.0));
-const STEPS: super::Kind = Whole(1, usize::MAX);
+const TIME: crate::file::keys::Kind = Number(Above(0.0));
+const STEPS: crate::file::keys::Kind = Whole(1, usize::MAX);
 const FORMATS: &[&str] = &["vtu", "vtkhdf"];
-const NAMES: super::Kind = List("names of fields, or `Name: formula`", &[Text, Section]);
+const NAMES: crate::file::keys::Kind = List("names of fields, or `Name: formula`", &[Text, Section]);
 
 pub(super) const KEYS: &[Key] = &[
     key("output", &[Section], Nothing, "The results: where they are written, which, and when."),

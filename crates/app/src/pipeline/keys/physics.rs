@@ -1,13 +1,13 @@
 //! Keys of the section `physics`.
 
-use super::Absent::{Nothing, Required, Says, Value};
-use super::Kind::{Formula, List, Number, Section, Text, Vector, Words};
-use super::Range::{Above, Any, AtLeast};
-use super::{
+use crate::file::keys::Absent::{Nothing, Required, Says, Value};
+use crate::file::keys::Kind::{Formula, List, Number, Section, Text, Vector, Words};
+use crate::file::keys::Range::{Above, Any, AtLeast};
+use crate::file::keys::{
     ADVECTION, EXPLICIT, FLUID, GAS, INCOMPRESSIBLE, Key, MODELS, NAVIER_STOKES, POISSON, SPACE_TIME, key,
 };
 
-const POSITIVE: super::Kind = Number(Above(0.0));
+const POSITIVE: crate::file::keys::Kind = Number(Above(0.0));
 
 pub(super) const KEYS: &[Key] = &[
     key("physics", &[Section], Required, "The model and its parameters."),

@@ -1,9 +1,9 @@
 //! Keys of the section `solver`: the linear solvers of Poisson's equation and of incompressible flow.
 
-use super::Absent::{Nothing, Says, Value};
-use super::Kind::{Number, Section, Whole, Words};
-use super::Range::Below;
-use super::{IMPLICIT, INCOMPRESSIBLE, Key, Low, POISSON, key};
+use crate::file::keys::Absent::{Nothing, Says, Value};
+use crate::file::keys::Kind::{Number, Section, Whole, Words};
+use crate::file::keys::Range::Below;
+use crate::file::keys::{IMPLICIT, INCOMPRESSIBLE, Key, Low, POISSON, key};
 
 /// The keys of a linear solver with a choice of preconditioners in the section `$section`; its tolerance is
 /// relative to `$reference`.

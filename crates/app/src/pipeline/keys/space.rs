@@ -1,9 +1,9 @@
 //! Keys of the section `space`.
 
-use super::Absent::{Nothing, Says, Value};
-use super::Kind::{Number, Section, Whole, Words};
-use super::Range::{Any, AtLeast, Between};
-use super::{EXPLICIT, GAS, IMPLICIT, INCOMPRESSIBLE, Key, NAVIER_STOKES, POISSON, key};
+use crate::file::keys::Absent::{Nothing, Says, Value};
+use crate::file::keys::Kind::{Number, Section, Whole, Words};
+use crate::file::keys::Range::{Any, AtLeast, Between};
+use crate::file::keys::{EXPLICIT, GAS, IMPLICIT, INCOMPRESSIBLE, Key, NAVIER_STOKES, POISSON, key};
 
 pub(super) const KEYS: &[Key] = &[
     key("space", &[Section], Nothing, "The discretisation in space."),

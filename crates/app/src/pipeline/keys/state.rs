@@ -1,18 +1,19 @@
 //! Keys of the sections `initial` and `boundaries`.
 
-use super::Absent::{Nothing, Required, Says, Value};
-use super::Kind::{Flag, Formula, List, Number, Section, Text, Vector, Words};
-use super::Range::{Above, AtLeast, Between};
-use super::{
+use crate::file::keys::Absent::{Nothing, Required, Says, Value};
+use crate::file::keys::Kind::{Flag, Formula, List, Number, Section, Text, Vector, Words};
+use crate::file::keys::Range::{Above, AtLeast, Between};
+use crate::file::keys::{
     ADVECTION, EULER, EXPLICIT, FLOW, GAS, INCOMPRESSIBLE, Key, NAVIER_STOKES, POISSON, SPACE_TIME, VISCOUS,
     key,
 };
 
-const COMPONENTS: super::Kind = List("one number or formula for each direction", &[Formula(SPACE_TIME)]);
+const COMPONENTS: crate::file::keys::Kind =
+    List("one number or formula for each direction", &[Formula(SPACE_TIME)]);
 
 /// The names in formulas of conditions that a gas has, too.
 const STATE_TOO: &str = "x, y, z, t and, for a gas, the state inside";
-const POSITIVE: super::Kind = Number(Above(0.0));
+const POSITIVE: crate::file::keys::Kind = Number(Above(0.0));
 
 /// The conditions that prescribe a state.
 const STATES: &[&str] = &["dirichlet", "far-field"];

@@ -1,11 +1,11 @@
 //! Keys of the section `time`.
 
-use super::Absent::{Nothing, Required, Says, Value};
-use super::Kind::{Flag, Number, Section, Whole, Words};
-use super::Range::{Above, Any, AtLeast, Below};
-use super::{EXPLICIT, FLOW, FLUID, GAS, INCOMPRESSIBLE, Key, Low, key};
+use crate::file::keys::Absent::{Nothing, Required, Says, Value};
+use crate::file::keys::Kind::{Flag, Number, Section, Whole, Words};
+use crate::file::keys::Range::{Above, Any, AtLeast, Below};
+use crate::file::keys::{EXPLICIT, FLOW, FLUID, GAS, INCOMPRESSIBLE, Key, Low, key};
 
-const FRACTION: super::Kind = Number(Below(Low::Over(0.0), 1.0));
+const FRACTION: crate::file::keys::Kind = Number(Below(Low::Over(0.0), 1.0));
 
 pub(super) const KEYS: &[Key] = &[
     key("time", &[Section], Required, "The scheme in time, the step size, and when the run ends.").of(FLOW),

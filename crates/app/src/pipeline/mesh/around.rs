@@ -5,9 +5,9 @@ use dgsuite_mesh::MeshError;
 use dgsuite_mesh::generate::{Annulus, CylinderInChannel};
 
 use super::{Filling, Kind, filling, shown, whole_numbers};
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::section::Section;
-use crate::pipeline::source::{Located, Place};
+use crate::file::problem::{InputError, Problem};
+use crate::file::section::Section;
+use crate::file::source::{Located, Place};
 
 /// A domain around a circle.
 #[derive(Clone, Debug)]

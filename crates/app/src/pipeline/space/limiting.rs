@@ -1,8 +1,8 @@
 //! The keys `space.shock` and `space.limiter`.
 
-use crate::pipeline::node::Value;
-use crate::pipeline::problem::InputError;
-use crate::pipeline::section::Section;
+use crate::file::node::Value;
+use crate::file::problem::InputError;
+use crate::file::section::Section;
 use dgsuite_ops::{EntropyFilter, Limiting, Neighbourhood};
 
 /// Reads both keys; `None` if there is no limiter.

@@ -7,8 +7,8 @@ use dgsuite_mesh::{Across, Mesh, Side};
 use dgsuite_physics::Exact;
 
 use super::prescribed::area_vector;
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::source::Place;
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::Place;
 use dgsuite_solve::SystemError;
 use dgsuite_solve::flow::{BoundaryKind, Law};
 use dgsuite_solve::incompressible::wall_velocity;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use dgsuite_mesh::{Across, Mesh};
 
 use super::prescribed::Numbers;
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::quantity::VectorQuantity;
-use crate::pipeline::source::Located;
-use crate::pipeline::state::BoundarySpec;
+use crate::file::problem::{InputError, Problem};
+use crate::file::quantity::VectorQuantity;
+use crate::file::source::Located;
+use crate::models::state::BoundarySpec;
 use dgsuite_solve::RankMesh;
 use dgsuite_solve::curved_wall::EstimatedNormals;
 use dgsuite_solve::flow::BoundaryKind;

@@ -8,14 +8,14 @@ use dgsuite_physics::formula::Formula;
 use dgsuite_physics::trace::{Recording, StateRecording};
 use dgsuite_physics::{Euler, Exact, Given, Law, Real};
 
-use crate::pipeline::problem::mistakes::both;
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::quantity::{Quantity, VectorQuantity};
-use crate::pipeline::reference::unit;
-use crate::pipeline::source::{Located, Place};
-use crate::pipeline::state::{Condition, WallMotion};
-use crate::plan::states::States;
-use crate::plan::variables::{At, AtStart};
+use crate::file::problem::mistakes::both;
+use crate::file::problem::{InputError, Problem};
+use crate::file::quantity::{Quantity, VectorQuantity};
+use crate::file::source::{Located, Place};
+use crate::models::reference::unit;
+use crate::models::state::{Condition, WallMotion};
+use crate::models::states::States;
+use crate::models::variables::{At, AtStart};
 use dgsuite_solve::flow::BoundaryKind;
 
 /// The largest allowed velocity across the wall, relative to its largest speed: faces deviate from the

@@ -3,9 +3,9 @@
 use dgsuite_physics::Exact;
 
 use super::prescribed::Numbers;
+use crate::models::state::Condition;
+use crate::models::states::States;
 use crate::pipeline::checks::rounded;
-use crate::pipeline::state::Condition;
-use crate::plan::states::States;
 use dgsuite_solve::flow::BoundaryKind;
 
 /// Pressures that differ by this factor are taken for numbers in different units.

@@ -1,6 +1,6 @@
 //! Walls of round bodies in meshes of straight elements.
 
-use crate::pipeline::state::{BoundarySpec, Condition};
+use crate::models::state::{BoundarySpec, Condition};
 use dgsuite_solve::RankMesh;
 
 /// The order from which on straight faces bound the accuracy.

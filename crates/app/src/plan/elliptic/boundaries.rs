@@ -6,11 +6,11 @@ use dgsuite_mesh::Mesh;
 
 use super::formula;
 use super::functions::{Coefficient, ExactSolution};
+use crate::file::expression::Constants;
+use crate::file::problem::mistakes::{both, each};
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::Place;
 use crate::pipeline::elliptic::boundaries::{BoundarySpec, DataSpec, KindSpec};
-use crate::pipeline::expression::Constants;
-use crate::pipeline::problem::mistakes::{both, each};
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::source::Place;
 use crate::plan::boundaries::{is_periodic, none_is_missing};
 use dgsuite_solve::elliptic::{BoundaryFunction, EllipticCondition, EllipticKind};
 

@@ -6,7 +6,7 @@ use dgsuite_physics::formula::Formula;
 use dgsuite_physics::trace::{Recording, Sym};
 use dgsuite_physics::{Dual, Real};
 
-use crate::pipeline::source::Place;
+use crate::file::source::Place;
 use dgsuite_solve::elliptic::{BoundaryFunction, Function};
 
 /// The variables of the formulas.
@@ -141,8 +141,8 @@ pub fn forcing_for(exact: &ExactSolution, kappa: &Arc<Coefficient>, lambda: &Sca
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::expression::Constants;
-    use crate::pipeline::source::Source;
+    use crate::file::expression::Constants;
+    use crate::file::source::Source;
 
     fn scalar(text: &str) -> Scalar {
         Scalar::new(Constants::default().formula(text, &COORDINATES).unwrap())

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use super::EllipticPlan;
+use crate::file::number::grouped;
 use crate::plan::print::results::checks;
-use crate::plan::print::{bytes, counted_shapes, grouped, threads};
+use crate::plan::print::{bytes, counted_shapes, threads};
 use dgsuite_solve::elliptic::EllipticDescription;
 
 /// Describes the plan, one line for each part, with the table of levels.

@@ -4,10 +4,10 @@ use dgsuite_mesh::Mesh;
 
 use super::functions::{Coefficient, Scalar};
 use super::{constant, formula, nodes_of, wrong_sign};
+use crate::file::expression::Constants;
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::{Located, Place, Source};
 use crate::pipeline::elliptic::physics::KappaSpec;
-use crate::pipeline::expression::Constants;
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::source::{Located, Place, Source};
 
 /// Returns the coefficient κ.
 ///

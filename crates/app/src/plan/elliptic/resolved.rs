@@ -1,9 +1,9 @@
 //! The file of an elliptic problem as it was run: defaults written out, paths made absolute.
 
+use crate::file::node::Node;
 use crate::pipeline::Document;
 use crate::pipeline::elliptic::EllipticPipeline;
 use crate::pipeline::mesh::MeshSource;
-use crate::pipeline::node::Node;
 use crate::plan::resolved::{Tree, number, path_text, text};
 use dgsuite_solve::elliptic::EllipticSetup;
 

@@ -6,9 +6,9 @@ use dgsuite_gpu::comm::{CommError, Communicator, one_works};
 use dgsuite_mesh::MeshError;
 use dgsuite_ops::{Distribution, OpsError, Ranks, agree};
 
+use crate::file::problem::{InputError, Problem};
+use crate::models::state::Condition;
 use crate::pipeline::Document;
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::state::Condition;
 use crate::plan::{Choices, Plan, monitors};
 use dgsuite_solve::words::{Reader, Words};
 use dgsuite_solve::{ROOT, RankMesh};
@@ -90,7 +90,7 @@ mod tests {
     use dgsuite_gpu::comm::{on_each, threads};
 
     use super::*;
-    use crate::pipeline::source::Source;
+    use crate::file::source::Source;
     use dgsuite_solve::flow::BoundaryKind;
 
     const FLOW: &str = "\

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::{grouped, short};
+use crate::file::beginning::Begin;
+use crate::file::every::Every;
+use crate::file::number::grouped;
+use crate::monitors::MonitorPlan;
 use crate::pipeline::checks::CheckSpec;
-use crate::pipeline::output::Every;
-use crate::plan::begin::Begin;
 use crate::plan::fields::OutputField;
-use crate::plan::monitors::{ForcesJob, MonitorJob};
 use crate::plan::{Outline, Plan};
 
 /// The directory with fields, surfaces, means and checkpoints.
@@ -37,42 +37,12 @@ pub(super) fn output(plan: &Plan) -> String {
 
 /// Each monitor.
 pub(super) fn monitors(plan: &Plan) -> Vec<String> {
-    let line = |monitor: &crate::plan::monitors::MonitorPlan| {
-        let what = match &monitor.kind {
-            MonitorJob::Forces(job) | MonitorJob::Wall(job) => format!(" of {}", job.boundaries.join(", ")),
-            MonitorJob::Integral { names, .. } => format!(" of {}", names.join(", ")),
-            MonitorJob::Probe { points, names, .. } => {
-                format!(" of {} at {} points", names.join(", "), points.len())
-            }
-            MonitorJob::Sample { places, names, .. } => {
-                format!(" of {} at {} points", names.join(", "), grouped(places.points.len()))
-            }
-            _ => String::new(),
-        };
+    let line = |monitor: &MonitorPlan| {
+        let [what, more] = monitor.monitor.about();
         let from = from(plan, monitor.from).unwrap_or_default();
-        let mut text = format!("{}{what} {}{from}", monitor.kind.name(), words(monitor.every));
-        if let MonitorJob::Forces(job) | MonitorJob::Wall(job) = &monitor.kind {
-            let _ = write!(text, "; coefficients by {}", scales(job));
-        }
-        text
+        format!("{}{what} {}{from}{more}", monitor.kind.name, words(monitor.every))
     };
     plan.monitors.iter().map(line).collect()
-}
-
-/// The reference quantities of coefficients.
-fn scales(job: &ForcesJob) -> String {
-    let scales = &job.scales;
-    let vector = |v: [f64; 3]| v.map(|x| if x == 0.0 { "0".to_owned() } else { short(x) }).join(" ");
-    format!(
-        "density {}, speed {}, pressure {}, area {}, length {}, drag along ({}), lift along ({})",
-        short(scales.density),
-        short(scales.speed),
-        short(scales.pressure),
-        short(scales.area),
-        short(scales.length),
-        vector(scales.drag),
-        vector(scales.lift)
-    )
 }
 
 /// The checks, if there are any.

@@ -4,12 +4,12 @@ use dgsuite_timeint::TimePoint;
 
 use super::Failure;
 use crate::directory::Directory;
+use crate::monitors::charts;
+use crate::monitors::not_finite::NotFinite;
 use crate::plan::elliptic::functions::ExactSolution;
 use crate::plan::elliptic::{EllipticField, EllipticPlan, FieldContent};
 use crate::run::Status;
 use crate::run::fields::lattice_order;
-use crate::run::not_finite::NotFinite;
-use crate::run::pictures;
 use dgsuite_output::checkpoint::{self, Checkpoint};
 use dgsuite_output::writer::{
     CellBlock, Field, Precision, TimeSeries as _, UnstructuredFields, VtuOptions, WriterError, csv,
@@ -75,7 +75,7 @@ fn residuals(solved: &Solved, directory: &Directory) -> Result<(), WriterError> 
     for (i, residual) in history.iter().enumerate() {
         table.row(&[i as f64, *residual, residual / first])?;
     }
-    let picture = pictures::of_linear_solve(&csv::Columns::read(table.path())?);
+    let picture = charts::of_linear_solve(&csv::Columns::read(table.path())?);
     picture.write(&table.path().with_extension("svg"))?;
     Ok(())
 }

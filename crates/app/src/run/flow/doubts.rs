@@ -2,9 +2,10 @@
 
 use dgsuite_timeint::StepSize;
 
-use crate::pipeline::output::Every;
+use crate::file::every::Every;
+use crate::file::number::grouped;
 use crate::plan::Plan;
-use crate::plan::print::{FirstSteps, grouped};
+use crate::plan::print::FirstSteps;
 use dgsuite_solve::flow::{Flow, Law, SampledSet, StepMeasure};
 
 /// Returns the warnings.

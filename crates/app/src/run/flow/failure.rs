@@ -3,7 +3,7 @@
 use dgsuite_timeint::{StepSize, TimeError, TimePoint};
 
 use crate::code::Code;
-use crate::pipeline::problem::unsolved;
+use crate::file::problem::unsolved;
 use crate::plan::Plan;
 use crate::run::RunError;
 use crate::run::log::Log;

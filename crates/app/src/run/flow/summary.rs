@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use crate::code::Code;
-use crate::pipeline::monitors::Norm;
+use crate::monitors::Norm;
+use crate::monitors::{Values, norm_of};
 use crate::plan::Plan;
 use crate::plan::memory;
 use crate::plan::print::elements_by_shape;
 use crate::run::RunError;
 use crate::run::counts::{Counts, Solves, Tally};
-use crate::run::monitors::{LastValues, norm_of};
 use dgsuite_solve::flow::{Description, Flow, KernelChoice, Norms, Precision};
 use dgsuite_solve::{Iterations, PhaseSeconds, SystemError};
 
@@ -34,7 +34,7 @@ pub(super) struct Facts<'a> {
     /// Seconds spent on results.
     pub(super) output_s: f64,
     /// Last values of the monitors.
-    pub(super) last: &'a LastValues,
+    pub(super) last: &'a Values,
 }
 
 /// Returns the summary without its status, errors and checks.
@@ -114,33 +114,11 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Flow) -> Map<String, Value> {
     if let Some(ratio) = facts.tally.ratio {
         put("steady", json!({ "residual": ratio }));
     }
-    if !facts.last.residual.is_empty() {
-        put("residual", Value::Object(facts.last.residual.clone()));
-    }
-    if !facts.last.integral.is_empty() {
-        put("integral", Value::Object(facts.last.integral.clone()));
-    }
-    let last = facts.last;
-    if !last.divergence.is_empty() {
-        put("divergence", Value::Object(last.divergence.clone()));
+    for (name, values) in facts.last.all() {
+        put(name, values.clone());
     }
     if let Some(driven) = solver.driven() {
         put("flow_rate", json!({ "mean": driven.mean, "force": driven.force }));
-    }
-    if !last.limited.is_empty() {
-        put("limited", Value::Object(last.limited.clone()));
-    }
-    if !last.triggers.is_empty() {
-        put("triggers", Value::Array(last.triggers.clone()));
-    }
-    for (name, values) in &last.probe {
-        put(name, values.clone());
-    }
-    let more = [("forces", &last.forces), ("wall", &last.wall), ("recirculation", &last.recirculation)];
-    for (key, values) in more.into_iter().chain([("history", &last.history)]) {
-        if !values.is_empty() {
-            put(key, Value::Object(values.clone()));
-        }
     }
     if let Some(reference) = &plan.reference {
         let names = reference.names().into_iter().map(|(name, x)| (name.to_owned(), json!(x)));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::pipeline::problem::InputError;
+use crate::file::problem::InputError;
 use dgsuite_output::checkpoint::CheckpointError;
 use dgsuite_output::writer::WriterError;
 

@@ -7,9 +7,9 @@ use dgsuite_ops::Sample;
 
 use super::fields::of_last_step;
 use super::{ExportError, Fields};
+use crate::file::problem::{InputError, Problem};
 use crate::pipeline::Document;
 use crate::pipeline::output::FieldSpec;
-use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::elliptic::{EllipticPlan, named_fields, usual_fields};
 use crate::plan::fields::{Elements, resolve};
 use crate::plan::{Choices, Outline, Plan};

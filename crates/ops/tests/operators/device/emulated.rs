@@ -392,7 +392,8 @@ fn child() {
     println!("{TRIED}{}", tried.into_inner());
 }
 
-/// Precedes the number of cases that a child tried with diffusion, a source, reactions, limiters or integrals.
+/// Precedes the number of cases that a child tried with diffusion, a source, reactions, limiters or
+/// integrals.
 const TRIED: &str = "cases with more than convection: ";
 
 /// Every kernel under sanitizers in some case, the other cases without, which takes a third of the time;

@@ -4,14 +4,14 @@ use dgsuite_basis::Shape;
 use dgsuite_physics::formula::Formula;
 use serde_json::{Value, json};
 
-use super::fields::evaluate;
-use crate::plan::samples::Placed;
-use crate::plan::samples::Places;
+use crate::monitors::samples::Placed;
+use crate::monitors::samples::Places;
 use dgsuite_output::writer::{CellBlock, Field, UnstructuredFields};
-use dgsuite_solve::flow::Flow;
+
+use dgsuite_solve::flow::{Flow, SampledSet};
 use dgsuite_solve::post::points::at_places;
 
-/// Evaluates formulas, with the arguments of [`Vocabulary::new`](crate::plan::vocabulary::Vocabulary::new),
+/// Evaluates formulas, with the arguments of [`Vocabulary::new`](crate::models::vocabulary::Vocabulary::new),
 /// at points: `[point][formula]`. Values are NaN at points outside of the mesh, and on all ranks but the
 /// first.
 ///
@@ -41,6 +41,30 @@ pub fn at_points(solver: &Flow, points: &[Placed], formulas: &[Formula], gradien
         values.iter_mut().zip(formulas).for_each(|(value, formula)| *value = formula.eval(&arguments));
     }
     values
+}
+
+/// Evaluates formulas, with the arguments of [`Vocabulary::new`](crate::models::vocabulary::Vocabulary::new),
+/// at the points of a set: `[formula][point]`. Without gradients in the set they must not use derivatives.
+pub fn evaluate<'f>(
+    set: &SampledSet,
+    (dim, time): (usize, f64),
+    formulas: impl IntoIterator<Item = &'f Formula>,
+) -> Vec<Vec<f64>> {
+    let x: [Vec<f64>; 3] = std::array::from_fn(|d| set.points.iter().map(|x| x[d]).collect());
+    // A formula without derivatives ignores these arguments.
+    let unused = set.values.len() * dim * usize::from(set.gradients.is_empty());
+    let time = [time];
+    let arguments: Vec<&[f64]> = (set.values.iter().chain(&set.gradients).map(Vec::as_slice))
+        .chain(std::iter::repeat_n(&[0.0][..], unused))
+        .chain(x.iter().map(Vec::as_slice))
+        .chain([&time[..]])
+        .collect();
+    let value = |formula: &Formula| {
+        let mut column = vec![0.0; set.points.len()];
+        formula.eval_batch(&arguments, &mut column);
+        column
+    };
+    formulas.into_iter().map(value).collect()
 }
 
 /// The rows of a sample's table: those before (step and time), the number of the point, on a line its

@@ -145,16 +145,16 @@ impl Variables {
 
 /// Time, place and the primitive variables of a state there; without any if the state is not known.
 #[derive(Clone, Copy)]
-pub(super) struct At<'a, R> {
-    pub(super) t: R,
-    pub(super) x: &'a [R; 3],
-    pub(super) w: &'a [R],
+pub(crate) struct At<'a, R> {
+    pub(crate) t: R,
+    pub(crate) x: &'a [R; 3],
+    pub(crate) w: &'a [R],
 }
 
 impl<R: Real> At<'_, R> {
     /// Returns the value of a formula of `x, y, z, t` or, with `of_state`, of the state and these; 1 if it
     /// needs a state that is not known.
-    pub(super) fn value(&self, formula: &Formula, of_state: bool) -> R {
+    pub(crate) fn value(&self, formula: &Formula, of_state: bool) -> R {
         let [x, y, z] = *self.x;
         let place = [x, y, z, self.t];
         match (of_state, self.w) {
@@ -166,15 +166,15 @@ impl<R: Real> At<'_, R> {
 }
 
 /// Data of a condition by formulas of the state, at the state of another solution.
-pub(super) struct AtStart<'a> {
-    pub(super) variables: &'a Variables,
-    pub(super) formulas: &'a StateRecording,
-    pub(super) state: &'a dyn Exact,
+pub(crate) struct AtStart<'a> {
+    pub(crate) variables: &'a Variables,
+    pub(crate) formulas: &'a StateRecording,
+    pub(crate) state: &'a dyn Exact,
 }
 
 impl AtStart<'_> {
     /// Computes the data `out[entry][point]` at points at time `t`.
-    pub(super) fn eval(&self, t: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
+    pub(crate) fn eval(&self, t: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
         let n = x.len();
         let mut columns = vec![Vec::new(); self.state.n_fields()];
         self.state.eval(t, x, &mut columns);

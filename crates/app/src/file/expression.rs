@@ -106,7 +106,7 @@ impl Constants {
     ///
     /// # Errors
     /// A name that is not a word or has a meaning.
-    pub(super) fn add_table(&mut self, name: &str, file: PathBuf, table: Table) -> Result<(), NameError> {
+    pub(crate) fn add_table(&mut self, name: &str, file: PathBuf, table: Table) -> Result<(), NameError> {
         let table = NamedTable { name: name.to_owned(), file, table: Arc::new(table) };
         self.names(&COORDINATES).table(&table.name, Arc::clone(&table.table))?;
         self.tables.push(table);

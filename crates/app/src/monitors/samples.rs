@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use dgsuite_mesh::Locator;
 
-use crate::pipeline::monitors::PlacesSpec;
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::source::{Located, read_text};
+use super::places::PlacesSpec;
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::{Located, read_text};
 use dgsuite_output::writer::csv::Columns;
 use dgsuite_solve::post::line;
 use dgsuite_solve::{Place, RankMesh};

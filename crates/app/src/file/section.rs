@@ -154,7 +154,7 @@ impl<'a> Section<'a> {
     }
 
     /// Verifies, in the tests of this crate only, that the table has a key with a kind of value.
-    pub(super) fn held(&self, key: &str, kind: impl Fn(&Kind) -> bool) {
+    pub(crate) fn held(&self, key: &str, kind: impl Fn(&Kind) -> bool) {
         if cfg!(test) {
             let rows = keys::at(&self.steps_to(key), Scope::default());
             let found = rows.iter().flat_map(|row| row.kinds).any(kind);

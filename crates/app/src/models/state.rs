@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use dgsuite_solve::incompressible::Backflow;
 
-use super::keys::INCOMPRESSIBLE_FLOW;
-use super::keys::{FLOW, Scope};
-use super::node::{Node, Value};
-use super::problem::{InputError, Problem};
-use super::quantity::{Quantity, VectorQuantity};
-use super::section::Section;
-use super::source::{Located, Place};
+use crate::file::keys::INCOMPRESSIBLE_FLOW;
+use crate::file::keys::{FLOW, Scope};
+use crate::file::node::{Node, Value};
+use crate::file::problem::{InputError, Problem};
+use crate::file::quantity::{Quantity, VectorQuantity};
+use crate::file::section::Section;
+use crate::file::source::{Located, Place};
 
 /// A state as a function of place and time, as written. The plan checks the names of variables and
 /// parameters, because they depend on the dimension of the mesh.
@@ -111,7 +111,7 @@ impl StateSpec {
                 }
             }
             _ => {
-                let name = super::section::text(exact, &section.key("exact"), SOLUTION)?;
+                let name = crate::file::section::text(exact, &section.key("exact"), SOLUTION)?;
                 Self::named(section, name, beside)
             }
         }
@@ -138,7 +138,7 @@ fn is_null(node: &Node) -> bool {
 ///
 /// # Errors
 /// Values that are no formulas.
-pub(super) fn formulas(section: &Section<'_>, others: &[&str]) -> Result<Vec<Formula>, InputError> {
+pub(crate) fn formulas(section: &Section<'_>, others: &[&str]) -> Result<Vec<Formula>, InputError> {
     let given = section.entries().iter().filter(|e| !others.contains(&e.key.as_str()) && !is_null(&e.node));
     given
         .map(|e| {

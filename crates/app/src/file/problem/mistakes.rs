@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{InputError, Problem, cut};
-use crate::pipeline::source::{Place, Source};
+use crate::file::source::{Place, Source};
 use dgsuite_output::escape::printable;
 
 /// The values of all results, or all of their mistakes.

@@ -15,10 +15,10 @@
 use std::f64::consts::TAU;
 use std::ops::RangeInclusive;
 
-use super::expression::Constants;
-use super::problem::{InputError, Problem};
-use super::section::Section;
-use super::source::{Located, Place};
+use crate::file::expression::Constants;
+use crate::file::problem::{InputError, Problem};
+use crate::file::section::Section;
+use crate::file::source::{Located, Place};
 use dgsuite_physics::navier_stokes::Viscosity;
 
 /// The reference state, with its derived quantities.

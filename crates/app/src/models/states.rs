@@ -11,11 +11,11 @@ use dgsuite_physics::{Exact, Source};
 
 use super::variables::Variables;
 use super::vocabulary::Vocabulary;
-use crate::pipeline::expression::{COORDINATES, Constants};
-use crate::pipeline::problem::mistakes::each;
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::source::{Located, Place};
-use crate::pipeline::state::{Formula as FormulaSpec, StateSpec};
+use crate::file::expression::{COORDINATES, Constants};
+use crate::file::problem::mistakes::each;
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::{Located, Place};
+use crate::models::state::{Formula as FormulaSpec, StateSpec};
 use dgsuite_solve::flow::Law;
 
 /// Converts states as written into functions.
@@ -292,7 +292,7 @@ impl States<'_> {
     ///
     /// # Errors
     /// As [`Self::admissible`].
-    pub(super) fn possible(
+    pub(crate) fn possible(
         &self,
         mut values: Vec<Vec<f64>>,
         spec: &StateSpec,

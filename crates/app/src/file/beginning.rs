@@ -1,9 +1,13 @@
 //! The key `from`: when an output, a mean or a monitor begins, by time or by a condition.
 
+use super::keys::Kind;
 use super::node::Value;
 use super::problem::InputError;
 use super::section::Section;
 use super::source::Located;
+
+/// A condition.
+pub(crate) const CONDITION: Kind = Kind::Formula("t, step and columns of monitors");
 
 /// When something begins, as written.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,4 +45,18 @@ impl Beginning {
             Self::When(_) => None,
         }
     }
+}
+
+/// When something begins, resolved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Begin {
+    /// At a time.
+    At(f64),
+    /// With the trigger of this number.
+    Trigger(usize),
+}
+
+impl Begin {
+    /// From the start of the run.
+    pub const START: Self = Self::At(f64::NEG_INFINITY);
 }

@@ -26,18 +26,23 @@ pub fn columns(table: &Columns, title: &str, x: &str, ys: &[&str]) -> Chart {
 /// The most curves of a picture; nobody can tell more apart.
 const CURVES: usize = 24;
 
-/// Charts the columns of a monitor's table. With `local_steps`, elements have no common time, and the curves
-/// are over steps.
+/// Charts all columns of a monitor's table over time or steps, by the name of `x`.
 #[must_use]
-pub fn of_monitor(kind: &str, table: &Columns, local_steps: bool) -> Chart {
+pub fn all(name: &str, table: &Columns, x: &str) -> Chart {
     let all: Vec<&str> = (table.names.iter().map(String::as_str)).filter(|n| !is_place(n)).collect();
-    let x = if local_steps { "step" } else { "time" };
-    match kind {
-        "residual" | "divergence" => Chart { log_y: true, ..columns(table, kind, "step", &all) },
-        "error" => Chart { log_y: true, ..columns(table, kind, x, &all) },
-        "forces" => without_start(columns(table, "force coefficients", x, &["cd", "cl", "cs", "cm"])),
-        _ => columns(table, kind, x, &all),
-    }
+    columns(table, name, x, &all)
+}
+
+/// Charts all columns over steps, on a logarithmic axis.
+#[must_use]
+pub fn by_step(name: &str, table: &Columns) -> Chart {
+    Chart { log_y: true, ..all(name, table, "step") }
+}
+
+/// Charts the coefficients of forces.
+#[must_use]
+pub fn of_forces(table: &Columns, x: &str) -> Chart {
+    without_start(columns(table, "force coefficients", x, &["cd", "cl", "cs", "cm"]))
 }
 
 /// The title of the chart of the forces on a boundary.
@@ -85,26 +90,6 @@ fn rounded_to(x: f64) -> String {
     }
 }
 
-/// Charts a table of a run by the name of its file: `kind.csv`, or `kind-` and a number. `local_steps` as in
-/// [`of_monitor`].
-#[must_use]
-pub fn of_table(name: &str, table: &Columns, local_steps: bool) -> Chart {
-    let kind = name.split(['-', '.', '_']).next().unwrap_or(name);
-    match table.column("s") {
-        Some(_) if name.contains("curve") => along_a_wall(table),
-        _ if table.column("point").is_some() => of_sample(table),
-        _ if table.column("iteration").is_some() => of_linear_solve(table),
-        _ if table.column("time").is_some() || table.column("step").is_some() => {
-            of_monitor(kind, table, local_steps)
-        }
-        _ => {
-            let x = table.names.first().cloned().unwrap_or_default();
-            let others: Vec<&str> = table.names.iter().skip(1).map(String::as_str).collect();
-            columns(table, name, &x, &others)
-        }
-    }
-}
-
 /// Charts the last rows of a sample along its line. Other samples have no curves.
 #[must_use]
 pub fn of_sample(table: &Columns) -> Chart {
@@ -141,38 +126,12 @@ pub fn is_place(column: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn table(names: &[&str]) -> Columns {
-        let values = (0..names.len()).map(|k| vec![k as f64, k as f64 + 1.0]).collect();
-        Columns { names: names.iter().map(|&n| n.to_owned()).collect(), values }
-    }
-
-    #[test]
-    fn each_monitor_shows_what_its_reader_looks_for() {
-        let chart = of_monitor("residual", &table(&["step", "time", "rho", "rho*u"]), false);
-        assert_eq!((chart.x.as_str(), chart.log_y, chart.curves.len()), ("step", true, 2));
-        let chart = of_monitor("forces", &table(&["step", "time", "cd", "cl", "cd_pressure"]), false);
-        let names: Vec<&str> = chart.curves.iter().map(|c| c.name.as_str()).collect();
-        assert_eq!((chart.x.as_str(), names), ("time", vec!["cd", "cl"]));
-        let sample = Columns {
-            values: vec![vec![1.0, 2.0, 2.0]; 5],
-            names: table(&["step", "point", "s", "x", "u"]).names,
-        };
-        let steps = of_monitor("probe", &table(&["step", "time", "u at 0"]), true);
-        assert_eq!(steps.x, "step", "local steps have no time");
-        let chart = of_table("sample-2", &sample, false);
-        assert_eq!((chart.x.as_str(), chart.curves.len()), ("s", 1));
-        assert_eq!(chart.curves[0].points, [(2.0, 2.0), (2.0, 2.0)]);
-        assert!(of_table("sample", &table(&["step", "point", "x", "u"]), false).curves.is_empty());
-        let chart = along_a_wall(&table(&["s", "x", "cp", "cf"]));
-        assert_eq!(chart.curves[1].points, [(0.0, 3.0), (1.0, 4.0)]);
-    }
-
     #[test]
     fn a_spike_at_the_start_does_not_flatten_the_forces() {
         let forces = |cd: Vec<f64>| {
             let step: Vec<f64> = (0..cd.len()).map(|k| k as f64).collect();
             let names = ["step", "time", "cd"].map(str::to_owned).to_vec();
-            of_monitor("forces", &Columns { names, values: vec![step.clone(), step, cd] }, false)
+            of_forces(&Columns { names, values: vec![step.clone(), step, cd] }, "time")
         };
         let wave = |k: u32| 1.3 + 0.01 * f64::from(k).sin();
         let chart = forces((0..100).map(|k| if k < 10 { 40.0 } else { wave(k) }).collect());

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::pipeline::expression;
-use crate::pipeline::node::{Node, Value};
-use crate::pipeline::problem::InputError;
-use crate::pipeline::section::{self, Section};
-use crate::pipeline::source::Located;
+use crate::file::expression;
+use crate::file::node::{Node, Value};
+use crate::file::problem::InputError;
+use crate::file::section::{self, Section};
+use crate::file::source::Located;
 
 /// Points as written.
 #[derive(Clone, Debug)]

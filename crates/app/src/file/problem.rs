@@ -386,7 +386,7 @@ pub enum PathFault {
 }
 
 /// A message without its middle part if it is too long.
-pub(super) fn cut(text: &str) -> String {
+pub(crate) fn cut(text: &str) -> String {
     let [most, kept] = [600, 200];
     let n = text.chars().count();
     if n <= most {
@@ -431,7 +431,7 @@ fn listed(names: &[String]) -> String {
 }
 
 /// The hint on a name of the reference state that is not known at `key`.
-pub(super) fn of_reference(key: &str, name: &str) -> String {
+pub(crate) fn of_reference(key: &str, name: &str) -> String {
     match (key.starts_with("physics."), name) {
         (true, "mu_ref") => {
             "leave `viscosity: { constant: … }` out: with `reynolds` and `length` in `physics.reference` the viscosity follows"
@@ -443,11 +443,11 @@ pub(super) fn of_reference(key: &str, name: &str) -> String {
 }
 
 /// Returns whether this is a name of the reference state.
-pub(super) fn names_reference(name: &str) -> bool {
+pub(crate) fn names_reference(name: &str) -> bool {
     keys::OF_REFERENCE.contains(&name)
 }
 
-pub(super) fn is_of_reference(kind: &FormulaErrorKind) -> bool {
+pub(crate) fn is_of_reference(kind: &FormulaErrorKind) -> bool {
     matches!(kind, FormulaErrorKind::UnknownName(name) if names_reference(name))
 }
 
@@ -484,7 +484,7 @@ fn explained(path: &str) -> Option<String> {
 
 impl Problem {
     /// The expected names, type or value, if there is more than the message contains.
-    pub(super) fn expected(&self) -> Option<String> {
+    pub(crate) fn expected(&self) -> Option<String> {
         match self {
             Self::UnknownKey { known, .. } => Some(format!("known keys: {}", listed(known))),
             Self::UnknownValue { known, .. } => Some(format!("expected one of: {}", listed(known))),
@@ -497,7 +497,7 @@ impl Problem {
     }
 
     /// The hint: the nearest valid name, or what to do.
-    pub(super) fn hint(&self) -> Option<String> {
+    pub(crate) fn hint(&self) -> Option<String> {
         let near =
             |typed: &str, known: &[String]| nearest(typed, known).map(|n| format!("did you mean `{n}`?"));
         match self {
@@ -637,7 +637,7 @@ impl InputError {
 
 impl InputError {
     /// Writes the message without those of further mistakes.
-    pub(super) fn write_own(&self, f: &mut impl fmt::Write) -> fmt::Result {
+    pub(crate) fn write_own(&self, f: &mut impl fmt::Write) -> fmt::Result {
         write!(f, "{}", cut(&self.problem.to_string()))?;
         if let Some(place) = &self.place {
             write!(f, "\n --> {place}\n{}", place.excerpt())?;

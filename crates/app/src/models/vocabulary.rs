@@ -4,9 +4,9 @@
 use dgsuite_physics::formula::{Formula, FormulaError, Names};
 
 use super::variables::Variables;
-use crate::pipeline::expression::{COORDINATES, Constants};
-use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::source::Located;
+use crate::file::expression::{COORDINATES, Constants};
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::Located;
 use dgsuite_solve::flow::Law;
 
 /// A field known by name, with the formula of each component: one, or three for a vector.
@@ -226,7 +226,7 @@ mod tests {
             let variables = Variables::of(&gas(), dim);
             let vocabulary = Vocabulary::new(&variables, &Constants::default());
             for name in variables.with_gradients().into_iter().chain(vocabulary.derived()) {
-                assert!(crate::pipeline::expression::STATE.contains(&name), "{name} is not in STATE");
+                assert!(crate::file::expression::STATE.contains(&name), "{name} is not in STATE");
             }
         }
     }
