@@ -12,6 +12,7 @@ mod flow_rate;
 mod forces;
 mod formulas;
 mod integral;
+mod kinetic_energy;
 mod limited;
 pub mod not_finite;
 mod places;
@@ -55,10 +56,11 @@ use dgsuite_solve::flow::Flow;
 use dgsuite_solve::{RankMesh, SystemError};
 
 /// All monitors, in the order of the table of keys.
-pub static KINDS: [&Kind; 11] = [
+pub static KINDS: [&Kind; 12] = [
     &residual::MONITOR,
     &error::MONITOR,
     &integral::MONITOR,
+    &kinetic_energy::MONITOR,
     &divergence::MONITOR,
     &flow_rate::MONITOR,
     &limited::MONITOR,

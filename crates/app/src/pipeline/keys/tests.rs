@@ -103,6 +103,8 @@ output:
   checkpoint: { every: 1, keep: 3 }
 monitors:
   - residual: { every: 1 }
+  - kinetic_energy: { every: 1 }
+  - kinetic_energy: { every_steps: 1 }
   - error: { exact: couette, u: 1, norms: [l2], every: 1 }
   - integral: { fields: [rho, { m: rho*u }], every: 1, reference: { file: table.txt, columns: { m: 2 } } }
   - probe: { points: [[0, 0]], fields: [u], every: 1 }
