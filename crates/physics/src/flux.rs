@@ -16,6 +16,31 @@ pub use rusanov::Rusanov;
 use crate::law::Law;
 use crate::real::{Real, array};
 
+/// The numerical fluxes of a gas, a row each: the variant of a choice by name, the word, the value, and what it
+/// is. `gas_fluxes!(then! { before })` calls `then! { before rows }`; the choice of a set-up with its words and
+/// docs, the engines, and the tests of all fluxes are made from these rows.
+///
+/// ```
+/// macro_rules! words {
+///     ($($variant:ident $word:literal $value:expr, $text:literal;)*) => { [$($word),*] };
+/// }
+/// assert!(dgsuite_physics::gas_fluxes!(words! {}).contains(&"hllc"));
+/// ```
+#[macro_export]
+macro_rules! gas_fluxes {
+    ($then:ident! { $($before:tt)* }) => {
+        $then! {
+            $($before)*
+            Rusanov "rusanov" $crate::Rusanov, "Local Lax–Friedrichs.";
+            Hll "hll" $crate::Hll, "Harten, Lax, van Leer: two waves.";
+            Hllc "hllc" $crate::Hllc, "HLL with the contact restored.";
+            Roe "roe" $crate::Roe::PLAIN, "Roe with entropy fix.";
+            RoeLowMach "roe-low-mach" $crate::Roe::LOW_MACH,
+                "Roe's flux with jumps of the normal velocity scaled by the Mach number.";
+        }
+    };
+}
+
 /// A numerical flux `f*(u⁻, u⁺, n)` through a face with unit normal `n`, which points from minus to plus.
 ///
 /// All numerical fluxes are consistent, `f*(u, u, n) = Σ_d F_d(u) n_d`, and conservative,
@@ -35,5 +60,12 @@ pub trait NumericalFlux<L: Law<D, N>, const D: usize, const N: usize>: Copy + Se
     fn eval_scaled<R: Real>(&self, law: &L, um: &[R; N], up: &[R; N], n: &[R; D], scale: R) -> [R; N] {
         let f = self.eval(law, um, up, n);
         array!(N, |k| f[k] * scale)
+    }
+
+    /// The flux with a share of its dissipation about a mean of two fluxes; the flux itself if it has none.
+    #[must_use]
+    fn with_share(self, share: f64, mean: FaceMean) -> Self {
+        let _ = (share, mean);
+        self
     }
 }

@@ -75,7 +75,7 @@ pub use coefficients::Coefficients;
 pub use diffusion::{Diffusion, DiffusiveBoundary, NoDiffusion, ScalarDiffusion};
 pub use euler::Euler;
 pub use exact::Exact;
-pub use flux::{Central, FaceMean, Hll, Hllc, NumericalFlux, Roe, Rusanov};
+pub use flux::*;
 pub use incompressible::{Convection, Incompressible, Penalty, PenaltyFlux, Transport, TransportFlux};
 pub use law::Law;
 pub use navier_stokes::NavierStokes;

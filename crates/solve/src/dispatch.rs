@@ -18,8 +18,8 @@ use dgsuite_ops::{
 use dgsuite_physics::reaction::{BodyForce, FormulaReaction, Sponge};
 use dgsuite_physics::{
     Advection, Backflow, Boundary, Bounded, CurvedSlipWall, Diffusion, DiffusiveBoundary, Euler, Exact,
-    FaceMean, FarField, Hll, Hllc, Law as Formulas, NavierStokes, NoSlipWall, NumericalFlux, Outflow,
-    Prescribed, PressureOutlet, Real, Roe, Rusanov, SlipWall, SubsonicInflow, Symmetry, WallHeat,
+    FaceMean, FarField, Law as Formulas, NavierStokes, NoSlipWall, NumericalFlux, Outflow, Prescribed,
+    PressureOutlet, Real, Rusanov, SlipWall, SubsonicInflow, Symmetry, WallHeat, gas_fluxes,
 };
 use std::sync::Arc;
 
@@ -34,31 +34,34 @@ struct Rest<'a> {
     t0: f64,
 }
 
-/// One engine for each numerical flux.
+/// One engine for each numerical flux. Fluxes of one type have one engine.
 macro_rules! by_flux {
     ($setup:ident, $flux:ident) => {
+        gas_fluxes!(match_flux! { $setup, $flux; })
+    };
+}
+
+/// The engine of the flux that is chosen, from the rows of `gas_fluxes!`.
+macro_rules! match_flux {
+    ($setup:ident, $flux:ident; $($variant:ident $word:literal $value:expr, $text:literal;)*) => {
         match $setup.riemann {
-            Riemann::Rusanov => $flux!(Rusanov),
-            Riemann::Hll => $flux!(Hll),
-            Riemann::Hllc => $flux!(Hllc),
-            // One type for both, so that its kernels are compiled once.
-            Riemann::Roe | Riemann::RoeLowMach => {
-                $flux!(roe($setup))
-            }
+            $(Riemann::$variant => $flux!($value),)*
         }
     };
 }
 
-/// Roe's flux with the dissipation of the set-up.
-fn roe(setup: &Setup) -> Roe {
-    let whole = Roe { low_mach: setup.riemann == Riemann::RoeLowMach, ..Roe::PLAIN };
-    let Some(dissipation) = setup.dissipation else { return whole };
+/// A flux with the dissipation of the set-up.
+fn in_setup<L: Formulas<D, N>, F: NumericalFlux<L, D, N>, const D: usize, const N: usize>(
+    flux: F,
+    setup: &Setup,
+) -> F {
+    let Some(share) = setup.dissipation else { return flux };
     let mean = match (setup.form, setup.split_flux) {
         (Form::Split, SplitFlux::KennedyGruber) => FaceMean::KennedyGruber,
         (Form::Split, SplitFlux::Ranocha) => FaceMean::Ranocha,
         _ => FaceMean::Fluxes,
     };
-    Roe { mean, dissipation, ..whole }
+    flux.with_share(share, mean)
 }
 
 type Built = Result<Box<dyn Engine>, SystemError>;
@@ -220,6 +223,7 @@ where
     Pointwise<L, F, D, N>: PointKernels<T>,
 {
     let two_point = (rest.scheme.form == Form::Split).then(|| law.two_point(rest.setup.split_flux));
+    let flux = in_setup(flux, rest.setup);
     let physics = Box::new(Pointwise::<L, F, D, N> { law, flux });
     let equation = Equation { diffusion, two_point, reactions, ..Equation::<T>::from(physics) };
     assemble(rest, equation, bounds, boundary)

@@ -21,6 +21,7 @@ use dgsuite_mesh::{Cutting, Partition, Shape};
 use dgsuite_ops::{Form, Limiting, Ranks, Scheme as Space, StepMeasure, basis_size};
 use dgsuite_physics::exact::{Context, Model};
 use dgsuite_physics::formula::Formula;
+use dgsuite_physics::gas_fluxes;
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::source::Manufactured;
 use dgsuite_physics::trace::StateRecording;
@@ -126,33 +127,43 @@ impl Law {
     }
 }
 
-/// The numerical flux. Advection has only the upwind flux, to which Rusanov's flux reduces.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Riemann {
-    /// Local Lax–Friedrichs.
-    #[default]
-    Rusanov,
-    /// Harten, Lax, van Leer: two waves.
-    Hll,
-    /// HLL with the contact restored.
-    Hllc,
-    /// Roe with entropy fix.
-    Roe,
-    /// Roe's flux with jumps of the normal velocity scaled by the Mach number.
-    RoeLowMach,
+/// Makes the choice from the rows of `gas_fluxes!`.
+macro_rules! choice_of_fluxes {
+    ($($variant:ident $word:literal $value:expr, $text:literal;)*) => {
+        /// The numerical flux. Advection has only the upwind flux, to which Rusanov's flux reduces.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Riemann {
+            $(#[doc = $text] $variant,)*
+        }
+
+        impl Riemann {
+            /// All fluxes.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// Their words in pipeline files; `llf` is another one for `rusanov`.
+            pub const WORDS: &'static [&'static str] = &[$($word,)* Self::LLF];
+
+            /// The name in pipeline files.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)*
+                }
+            }
+        }
+    };
 }
 
+gas_fluxes!(choice_of_fluxes! {});
+
 impl Riemann {
-    /// The name in pipeline files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rusanov => "rusanov",
-            Self::Hll => "hll",
-            Self::Hllc => "hllc",
-            Self::Roe => "roe",
-            Self::RoeLowMach => "roe-low-mach",
-        }
+    /// Another word for [`Riemann::Rusanov`].
+    pub const LLF: &'static str = "llf";
+}
+
+impl Default for Riemann {
+    fn default() -> Self {
+        Self::Rusanov
     }
 }
 

@@ -290,14 +290,8 @@ fn viscous(section: &Section<'_>, model: &str) -> Result<Option<f64>, InputError
 
 /// The numerical flux. That of a gas resolves contacts and shear layers, but for flows with a limiter.
 fn riemann(section: &Section<'_>, model: &str, limited: bool) -> Result<Located<Riemann>, InputError> {
-    let words = [
-        ("rusanov", Riemann::Rusanov),
-        ("llf", Riemann::Rusanov),
-        ("hll", Riemann::Hll),
-        ("hllc", Riemann::Hllc),
-        ("roe", Riemann::Roe),
-        ("roe-low-mach", Riemann::RoeLowMach),
-    ];
+    let all = Riemann::ALL.iter().map(|&flux| (flux.name(), flux));
+    let words: Vec<_> = all.chain([(Riemann::LLF, Riemann::Rusanov)]).collect();
     let Some(found) = section.choice("riemann", &words)? else {
         let default = if model == "advection" || limited { Riemann::Rusanov } else { Riemann::Hllc };
         return Ok(default_flux(section, default));

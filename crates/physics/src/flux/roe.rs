@@ -97,6 +97,10 @@ where
 {
     const NAME: &'static str = "roe";
 
+    fn with_share(self, share: f64, mean: FaceMean) -> Self {
+        Self { mean, dissipation: share, ..self }
+    }
+
     #[inline(always)]
     fn eval<R: Real>(&self, law: &Euler, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N] {
         let m = law.side(um, n);

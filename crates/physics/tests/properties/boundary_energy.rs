@@ -9,7 +9,7 @@
 use crate::states::*;
 use dgsuite_physics::{
     Backflow, Boundary, Dual, Euler, FarField, Given, Hll, Hllc, Law, NoSlipWall, NumericalFlux, Outflow,
-    Prescribed, PressureOutlet, Roe, Rusanov, SlipWall, SubsonicInflow, Symmetry, WallHeat,
+    Prescribed, PressureOutlet, Roe, Rusanov, SlipWall, SubsonicInflow, Symmetry, WallHeat, gas_fluxes,
 };
 
 /// Maps disturbances of the conserved state about `w` (ρ v p) to `y`.
@@ -140,11 +140,14 @@ where
 /// Calls `$f!(flux)` for each numerical flux.
 macro_rules! each_flux {
     ($f:ident) => {
-        $f!(Rusanov);
-        $f!(Hll);
-        $f!(Hllc);
-        $f!(Roe::PLAIN);
-        $f!(Roe::LOW_MACH);
+        gas_fluxes!(each_row! { $f; });
+    };
+}
+
+/// The rows of `gas_fluxes!`.
+macro_rules! each_row {
+    ($f:ident; $($variant:ident $word:literal $value:expr, $text:literal;)*) => {
+        $( $f!($value); )*
     };
 }
 

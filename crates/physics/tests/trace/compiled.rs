@@ -2,13 +2,13 @@
 
 use crate::sources::{
     AIR, CONVECTION, COUPLING, Face, Flux, FluxOf, Formula, INFLOW, OPEN, Open, Outer, OuterOf, Random,
-    Reactions, SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, for_each_formula, print,
+    Reactions, SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, fluxes_of_gas, for_each_formula, print,
 };
 use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS};
 use dgsuite_physics::two_point::KennedyGruber;
 use dgsuite_physics::{
-    Central, CurvedSlipWall, FarField, Hll, Hllc, InflowProtected, Penalty, PenaltyFlux, PressureOutlet,
-    Real, Roe, Rusanov, SlipWall, TransportFlux, ZeroNormalVelocity, ZeroPressure, ZeroVelocity,
+    Central, CurvedSlipWall, FarField, InflowProtected, Penalty, PenaltyFlux, PressureOutlet, Real, Rusanov,
+    SlipWall, TransportFlux, ZeroNormalVelocity, ZeroPressure, ZeroVelocity, gas_fluxes,
 };
 use std::fmt::Write as _;
 use std::io::Write as _;

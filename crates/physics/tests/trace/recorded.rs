@@ -2,15 +2,14 @@
 
 use crate::sources::{
     AIR, CONVECTION, COUPLING, Face, Flux, FluxOf, Formula, GAS, INFLOW, OPEN, Open, Outer, OuterOf, Random,
-    Reactions, SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, body, for_each_formula,
+    Reactions, SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, body, fluxes_of_gas, for_each_formula,
 };
 use dgsuite_physics::formula::{Formula as Text, Names};
 use dgsuite_physics::trace::{Parameters, Sym, TraceError, device_fn, input, record};
 use dgsuite_physics::two_point::{KennedyGruber, Ranocha};
 use dgsuite_physics::{
-    Boundary, Central, CurvedSlipWall, FarField, Hll, Hllc, InflowProtected, Law, Penalty, PenaltyFlux,
-    PressureOutlet, Real, Roe, Rusanov, SlipWall, TransportFlux, ZeroNormalVelocity, ZeroPressure,
-    ZeroVelocity,
+    Boundary, Central, CurvedSlipWall, FarField, InflowProtected, Law, Penalty, PenaltyFlux, PressureOutlet,
+    Real, Rusanov, SlipWall, TransportFlux, ZeroNormalVelocity, ZeroPressure, ZeroVelocity, gas_fluxes,
 };
 
 fn agrees<F: Formula<D, N>, const D: usize, const N: usize>(name: &str, formula: F) {

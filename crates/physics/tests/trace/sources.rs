@@ -230,14 +230,18 @@ pub(crate) fn print<F: Formula<D, N>, const D: usize, const N: usize>(
     device_fn(name, &[("um", N), ("up", N), ("n", D)], parameters, body::<F, D, N>(formula)).unwrap()
 }
 
+/// The rows of `gas_fluxes!`.
+macro_rules! fluxes_of_gas {
+    ($visit:ident; $($variant:ident $word:literal $value:expr, $text:literal;)*) => {
+        $( for_each_formula!(@dims $visit, $variant, Flux($value)); )*
+    };
+}
+pub(crate) use fluxes_of_gas;
+
 /// Calls `$visit!(name, formula, D, N)` for every formula under test.
 macro_rules! for_each_formula {
     ($visit:ident) => {
-        for_each_formula!(@dims $visit, rusanov, Flux(Rusanov));
-        for_each_formula!(@dims $visit, hll, Flux(Hll));
-        for_each_formula!(@dims $visit, hllc, Flux(Hllc));
-        for_each_formula!(@dims $visit, roe, Flux(Roe::PLAIN));
-        for_each_formula!(@dims $visit, roe_low_mach, Flux(Roe::LOW_MACH));
+        gas_fluxes!(fluxes_of_gas! { $visit; });
         for_each_formula!(@dims $visit, roe_sparing, Flux(SPARING));
         for_each_formula!(@dims $visit, slip_wall, Outer(SlipWall));
         for_each_formula!(@dims $visit, curved_wall, Outer(CurvedSlipWall));

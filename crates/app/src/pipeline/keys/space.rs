@@ -4,6 +4,7 @@ use crate::file::keys::Absent::{Nothing, Says, Value};
 use crate::file::keys::Kind::{Number, Section, Whole, Words};
 use crate::file::keys::Range::{Any, AtLeast, Between};
 use crate::file::keys::{EXPLICIT, GAS, IMPLICIT, INCOMPRESSIBLE, Key, NAVIER_STOKES, POISSON, key};
+use dgsuite_solve::flow::Riemann;
 
 pub(super) const KEYS: &[Key] = &[
     key("space", &[Section], Nothing, "The discretisation in space."),
@@ -67,7 +68,7 @@ pub(super) const KEYS: &[Key] = &[
     .of(GAS),
     key(
         "space.riemann",
-        &[Words(&["rusanov", "llf", "hll", "hllc", "roe", "roe-low-mach"])],
+        &[Words(Riemann::WORDS)],
         Says("`hllc`; `rusanov` with `shock`, and for advection"),
         "The numerical flux. `llf` is another name for `rusanov`; `roe-low-mach` dissipates less at low \
          Mach numbers. Advection has `rusanov` only, which is its upwind flux.",
