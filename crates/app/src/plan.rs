@@ -297,6 +297,7 @@ impl Plan {
         }
         warnings.extend(restart.as_ref().and_then(|(file, saved)| restart::other_law(file, saved, &law)));
         warnings.extend(time::late_means(&pipeline, time.end));
+        warnings.extend(boundaries::fast_outlets(&pipeline.boundaries, pipeline.space.riemann.value));
         warnings.extend(small_eta(pipeline.space.eta, &mesh.set_sizes()));
         let checkpoint = match &pipeline.output.checkpoint {
             Wanted::Given(spec) => Some(*spec),

@@ -6,12 +6,14 @@ mod hllc;
 mod roe;
 mod roe_average;
 mod rusanov;
+mod slau2;
 
 pub use central::Central;
 pub use hll::Hll;
 pub use hllc::Hllc;
 pub use roe::{FaceMean, Roe};
 pub use rusanov::Rusanov;
+pub use slau2::Slau2;
 
 use crate::law::Law;
 use crate::real::{Real, array};
@@ -37,6 +39,7 @@ macro_rules! gas_fluxes {
             Roe "roe" $crate::Roe::PLAIN, "Roe with entropy fix.";
             RoeLowMach "roe-low-mach" $crate::Roe::LOW_MACH,
                 "Roe's flux with jumps of the normal velocity scaled by the Mach number.";
+            Slau2 "slau2" $crate::Slau2, "Simple low-dissipation AUSM: a flux of mass and a pressure.";
         }
     };
 }

@@ -10,7 +10,7 @@
 //! | number types | [`Real`], [`Lanes`], [`Dual`], [`trace::Sym`] |
 //! | `∂u/∂t + ∇·F(u) = 0` | [`Law`]: [`Advection`], [`Euler`]; of incompressible flow [`Convection`], [`Incompressible`], [`Penalty`], [`Transport`] |
 //! | diffusive flux `F_v(u, ∇u)` | [`Diffusion`]: [`ScalarDiffusion`], [`NavierStokes`] |
-//! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Central`], [`Hll`], [`Hllc`], [`Roe`] (about a [`FaceMean`]), [`PenaltyFlux`], [`TransportFlux`] |
+//! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Central`], [`Hll`], [`Hllc`], [`Roe`] (about a [`FaceMean`]), [`Slau2`], [`PenaltyFlux`], [`TransportFlux`] |
 //! | two-point flux `f#(u_l, u_r, n)` | [`TwoPointFlux`]: [`two_point::KennedyGruber`], [`two_point::Ranocha`], [`two_point::Central`] |
 //! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`CurvedSlipWall`], [`Symmetry`], [`NoSlipWall`], [`FarField`], [`PressureOutlet`], [`SubsonicInflow`], [`ZeroVelocity`], [`ZeroPressure`], [`ZeroNormalVelocity`], [`InflowProtected`]; its diffusive part is [`DiffusiveBoundary`] |
 //! | open boundaries and wall forces of incompressible flow | [`incompressible::OpenPressure`], [`incompressible::wall_force`] |

@@ -22,7 +22,7 @@ use crate::models::state::{BoundarySpec, Condition, StateSpec};
 use crate::models::states::States;
 use crate::models::variables::AtStart;
 use dgsuite_solve::RankMesh;
-use dgsuite_solve::flow::BoundaryKind;
+use dgsuite_solve::flow::{BoundaryKind, Riemann};
 use dgsuite_solve::post::slow_outflow;
 
 /// Returns the condition on every boundary of the mesh, by name, and warnings about settings that are
@@ -96,6 +96,19 @@ pub fn resolve(
         ),
     )?;
     Ok((conditions, warnings))
+}
+
+/// Warns of pressure outlets with a flux that lets disturbances grow where gas passes them fast.
+pub(super) fn fast_outlets(specs: &[BoundarySpec], riemann: Riemann) -> Vec<String> {
+    let outlet = |spec: &&BoundarySpec| matches!(spec.condition, Condition::PressureOutlet { .. });
+    let warn = |spec: &BoundarySpec| {
+        format!(
+            "boundaries.{}: with `riemann: slau2` disturbances gain energy at a pressure outlet that gas passes at \
+             more than 0.9 of the speed of sound; take `hllc` or `roe-low-mach` for such a flow",
+            spec.name.value
+        )
+    };
+    specs.iter().filter(|_| riemann == Riemann::Slau2).filter(outlet).map(warn).collect()
 }
 
 /// Rejects boundaries of the mesh, those in `open`, without a condition. With names in the file that the mesh

@@ -3,7 +3,8 @@
 use crate::states::*;
 use dgsuite_physics::two_point::{KennedyGruber, Ranocha};
 use dgsuite_physics::{
-    Advection, Dual, Euler, FaceMean, Hll, Hllc, Law, NumericalFlux, Roe, Rusanov, TwoPointFlux, gas_fluxes,
+    Advection, Dual, Euler, FaceMean, Hll, Hllc, Law, NumericalFlux, Roe, Rusanov, Slau2, TwoPointFlux,
+    gas_fluxes,
 };
 use proptest::prelude::*;
 
@@ -322,8 +323,8 @@ proptest! {
     }
 
     #[test]
-    fn hllc_and_roe_keep_contacts(a in gas(), b in gas(), n in direction()) {
-        for_each!(keeps_a_contact, [Hllc, ROE, LOW_MACH], (a, b, n));
+    fn hllc_roe_and_slau2_keep_contacts(a in gas(), b in gas(), n in direction()) {
+        for_each!(keeps_a_contact, [Hllc, ROE, LOW_MACH, Slau2], (a, b, n));
     }
 
     #[test]
