@@ -364,6 +364,20 @@ fn mistakes_are_named_with_their_place() {
             "`dirichlet` condition",
         ],
     );
+    // A tiny κ without a jump, in numbers of the preconditioner and of the solve.
+    let tiny = |kappa: &str| {
+        let coefficients = format!("kappa: {kappa}*(1 + x)");
+        Case::new(
+            &CUBIC
+                .replace("kappa: 1 + x\n  lambda: 2", &coefficients)
+                .replace("alpha: 2", &format!("alpha: {kappa}")),
+        )
+    };
+    let underflow =
+        "which underflow in single precision: scale the equation, or choose `solver.inner_precision: double`";
+    refused(&tiny("1e-45"), &[underflow]);
+    refused(&tiny("1e-150"), &[underflow]);
+    refused(&tiny("1e-300"), &["which underflow in double precision: scale the equation\n"]);
     refused(&with("  ymax: { type: dirichlet }\n", ""), &["`ymax`", "{ type: dirichlet, u: 0 }"]);
     refused(&with("kappa: 1 + x", "kappa: 0.5 - x"), &["`physics.kappa` is", "greater than 0"]);
     refused(&with("kappa: 1 + x", "kappa: { steel: 1 }"), &["the mesh has no region `steel`"]);

@@ -30,6 +30,7 @@ pub(crate) mod on_host;
 mod options;
 mod parts;
 pub(crate) mod preconditioner;
+mod range;
 mod shapes;
 mod solved;
 mod stored;
@@ -55,6 +56,7 @@ use self::parts::Constants;
 pub use self::solved::{BadDatum, Imbalance, Solved};
 pub use self::stored::{LAW, Stored};
 use super::device::Device;
+use super::precision::Precision;
 use super::sampled::SampledSet;
 
 /// A function of element (in the mesh's numbers) and place.
@@ -155,6 +157,18 @@ pub enum EllipticError {
          `solver.inner_precision: double`"
     )]
     Overflow,
+    /// Matrix entries so small that their products underflow.
+    #[error(
+        "kappa and lambda lead to matrix entries of {largest:.1e} at most, which underflow in {}: scale the equation{}",
+        match precision { Precision::Double => "double precision", Precision::Single => "single precision" },
+        match precision { Precision::Double => "", Precision::Single => ", or choose `solver.inner_precision: double`" }
+    )]
+    Underflow {
+        /// The largest entry.
+        largest: f64,
+        /// The precision of the preconditioner.
+        precision: Precision,
+    },
     /// No multigrid hierarchy could be built.
     #[error("multigrid: {}", with_cause(.0))]
     Multigrid(#[source] AmgError),
@@ -322,12 +336,15 @@ impl Elliptic {
         let one = HostVector::from_slice(&host, &operator.0.project(&|_, _| 1.0))?;
         let (b, x) = (one.zeros_like()?, one.zeros_like()?);
         let constants = description.singular.then(|| Constants::new(&operator.0, &host)).transpose()?;
-        let solver: Box<dyn Solver> = match opened {
-            None => Box::new(HostSolver::new(&operator, &setup.solver, &host, &one)?),
-            Some((cuda, _ahead)) => {
-                Box::new(DeviceSolver::new(cuda, &operator.0, &setup.solver, &host, &one)?)
+        let solver: Result<Box<dyn Solver>, _> = match opened {
+            None => {
+                HostSolver::new(&operator, &setup.solver, &host, &one).map(|solver| Box::new(solver) as _)
             }
+            Some((cuda, _ahead)) => DeviceSolver::new(cuda, &operator.0, &setup.solver, &host, &one)
+                .map(|solver| Box::new(solver) as _),
         };
+        let solver =
+            solver.map_err(|error| range::cause(error, &operator.0, setup.solver.inner_precision))?;
         solver.describe(&mut description);
         description.preconditioner_s = start.elapsed().as_secs_f64() - description.device_s;
         description.device_s += opened_s;

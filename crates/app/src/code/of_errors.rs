@@ -36,9 +36,10 @@ impl From<&EllipticError> for Code {
     fn from(error: &EllipticError) -> Self {
         match error {
             EllipticError::Operator(error) => error.into(),
-            EllipticError::Matrix(_) | EllipticError::Overflow | EllipticError::Multigrid(_) => {
-                Self::LinearSystem
-            }
+            EllipticError::Matrix(_)
+            | EllipticError::Overflow
+            | EllipticError::Underflow { .. }
+            | EllipticError::Multigrid(_) => Self::LinearSystem,
             EllipticError::NearlySingular | EllipticError::Floating { .. } => Self::SetUp,
             EllipticError::Machine(_) => Self::Device,
         }

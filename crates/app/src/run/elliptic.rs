@@ -60,6 +60,7 @@ impl EllipticRun {
                 EllipticError::Operator(OpsError::Coefficient { .. })
                 | EllipticError::Matrix(_)
                 | EllipticError::Overflow
+                | EllipticError::Underflow { .. }
                 | EllipticError::NearlySingular
                 | EllipticError::Floating { .. } => &plan.physics,
                 EllipticError::Machine(error) => plan.outline.places.of_machine(error),
