@@ -294,7 +294,8 @@ fn exit_code_of(error: &anyhow::Error) -> u8 {
         || error.is::<UnknownCode>()
         || matches!(error.downcast_ref(), Some(StudyError::Input(_)))
         || matches!(writer_error(error), Some(WriterError::InUse { .. } | WriterError::Linked { .. }));
-    if input { 2 } else { 1 }
+    let begun = matches!(error.downcast_ref(), Some(StudyError::Case { .. }));
+    if input && !begun { 2 } else { 1 }
 }
 
 fn writer_error(error: &anyhow::Error) -> Option<&WriterError> {

@@ -258,9 +258,11 @@ impl Study {
     /// Runs all cases and writes the table.
     ///
     /// # Errors
-    /// [`StudyError`] if a result cannot be written or if the input has changed since it was checked.
+    /// [`StudyError`] if a result cannot be written, or for a mistake that only the solver of a case finds.
+    /// The first case is set up before anything is written; after a later one the results so far stay.
     pub fn execute(&self, log: &mut Log) -> Result<Report, StudyError> {
         let date = machine::now();
+        let mut first = self.cases.first().map(|case| Job::new(&case.document, &case.choices)).transpose()?;
         // Only rank 0 writes results.
         let writes = self.comm.rank() == ROOT;
         let directory = match writes {
@@ -273,7 +275,7 @@ impl Study {
         directory.write_pipeline(&self.resolved)?;
         log.note(&self.describe());
         let mut table = Table::new(&self.spec);
-        let (mut failure, mut code) = (None, None);
+        let (mut failure, mut code, mut refused) = (None, None, None);
         let mut before: Option<&Case> = None;
         let mut setup = None;
         for case in &self.cases {
@@ -291,13 +293,26 @@ impl Study {
                 choices.restart.clone_from(&before.choices.output);
             }
             before = Some(case);
-            let mut job = Job::new(&case.document, &choices)?;
+            let job = first.take().map_or_else(|| Job::new(&case.document, &choices), Ok);
+            let mut job = match job {
+                Ok(job) => job,
+                Err(error) => {
+                    (failure, code, refused) = refusal(&words, error.into());
+                    break;
+                }
+            };
             if case.resolved.is_some() && setup.is_none() {
                 setup = Some(job.describe());
             }
             // A case writes to its own log only; the study prints failures and the table.
             let mut own = log.for_a_part();
-            let report = job.execute(&mut own)?;
+            let report = match job.execute(&mut own) {
+                Ok(report) => report,
+                Err(error) => {
+                    (failure, code, refused) = refusal(&words, error.into());
+                    break;
+                }
+            };
             let reason = match (report.status, &report.failure) {
                 (Status::Stopped, _) => Some("stopped before its end".to_owned()),
                 (_, reason) => reason.clone(),
@@ -321,14 +336,15 @@ impl Study {
         }
         let text = table.to_string();
         log.result(&text);
-        let mut report = self.conclude(&table, failure, code.as_deref(), log);
+        let told = refused.is_some();
+        let mut report = self.conclude(&table, (failure, told), code.as_deref(), log);
         report.summary["date"] = json!(date);
         table.chart().write(&directory.convergence())?;
         directory.write_summary(&report.summary)?;
         if let Some(setup) = setup.filter(|_| writes) {
             self.write_report(&table, setup, &report)?;
         }
-        Ok(report)
+        refused.map_or(Ok(report), Err)
     }
 
     /// Writes the report beside published values.
@@ -361,10 +377,11 @@ impl Study {
         summary
     }
 
+    /// The report; `told` says that the caller tells the failure.
     fn conclude(
         &self,
         table: &Table,
-        failure: Option<(Status, String)>,
+        (failure, told): (Option<(Status, String)>, bool),
         code: Option<&str>,
         log: &mut Log,
     ) -> Report {
@@ -383,8 +400,10 @@ impl Study {
                 Some(code) => format!("error[{code}]: "),
                 None => "error: ".to_owned(),
             };
-            log.warn(&format!("{kind}{reason}"));
-            code.iter().for_each(|code| log.warn(&Code::more_about(&[*code])));
+            if !told {
+                log.warn(&format!("{kind}{reason}"));
+                code.iter().for_each(|code| log.warn(&Code::more_about(&[*code])));
+            }
             summary.insert("failure".into(), json!({ "code": code.map(Code::word), "message": reason }));
         }
         log.result(&format!("results in {}", self.directory.display()));
@@ -418,18 +437,62 @@ impl Study {
     }
 }
 
+/// The end of a study by a case that cannot be run: for the summary with the code, and for the caller.
+fn refusal(words: &str, error: CaseError) -> (Option<(Status, String)>, Option<String>, Option<StudyError>) {
+    let (message, code) = match &error {
+        CaseError::Input(error) => (error.problem.to_string(), error.problem.code()),
+        CaseError::Writer(error) => (error.to_string(), error.into()),
+    };
+    let failure = (Status::Failed, format!("{words}: {message}"));
+    let refused = StudyError::Case { case: words.to_owned(), error: Box::new(error) };
+    (Some(failure), Some(code.word().to_owned()), Some(refused))
+}
+
 /// Why a study could not be finished.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
-    /// The input was rejected, although it was accepted before the first case.
+    /// The solver of the first case rejects the input; nothing has been written then.
     #[error("{0}")]
     Input(#[from] InputError),
+    /// A case cannot be run, or its results cannot be written, after the study has begun. Exit code 1.
+    #[error("{error}\nin the case {case} of the study")]
+    Case {
+        /// The values of the case, in words.
+        case: String,
+        /// The reason: an [`InputError`] or a [`WriterError`].
+        error: Box<CaseError>,
+    },
     /// A result cannot be written.
     #[error("{0}")]
     Writer(#[from] WriterError),
     /// Other ranks cannot be reached.
     #[error("{0}")]
     Ranks(#[from] CommError),
+}
+
+impl StudyError {
+    /// The mistake in the input, of which all ranks know.
+    pub fn input(&self) -> Option<&InputError> {
+        match self {
+            Self::Input(error) => Some(error),
+            Self::Case { error, .. } => match error.as_ref() {
+                CaseError::Input(error) => Some(error),
+                CaseError::Writer(_) => None,
+            },
+            Self::Writer(_) | Self::Ranks(_) => None,
+        }
+    }
+}
+
+/// Why a case of a study cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum CaseError {
+    /// Its solver rejects the input, or the input has changed since it was checked.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A result cannot be written.
+    #[error(transparent)]
+    Writer(#[from] WriterError),
 }
 
 /// Returns the value of each axis in a case.

@@ -6,7 +6,7 @@
 mod support;
 
 use serde_json::json;
-use support::{Case, WAVE, number, refused};
+use support::{Case, Endless, WAVE, number, refused};
 
 #[test]
 fn a_study_prints_a_table_with_rates_and_keeps_every_case() {
@@ -112,6 +112,53 @@ fn a_case_that_fails_ends_the_study() {
     let summary = case.summary("out/case");
     assert_eq!(summary["status"], json!("diverged"));
     assert_eq!(summary["table"], json!([]), "cases after the failed one are not run");
+}
+
+/// A mistake that only the solver finds: before the first case nothing is written, afterwards the cases done
+/// stay.
+#[test]
+fn a_case_that_cannot_be_set_up_ends_a_study_that_has_begun_with_1() {
+    let case = Case::new(
+        "mesh: { generate: { shape: quad, cells: [2, 2] } }
+physics: { model: poisson, forcing: 1 }
+boundaries:
+  xmin: { type: dirichlet, u: 0 }
+  xmax: { type: dirichlet, u: 0 }
+  ymin: { type: dirichlet, u: 0 }
+  ymax: { type: dirichlet, u: 0 }
+",
+    );
+    let run = |values: &str| {
+        case.dgsuite(&["run", "case.yaml", "--set", &format!("study.\"physics.kappa\"={values}")])
+    };
+    let refused = run("[1e-300, 1]");
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(!case.path("out").exists());
+    let failed = run("[1, 1e-300, 2]");
+    assert_eq!(failed.code, 1, "{}", failed.stderr);
+    let cause = "which underflow in double precision";
+    assert_eq!(failed.stderr.matches(cause).count(), 1, "{}", failed.stderr);
+    assert!(failed.stderr.contains("in the case physics.kappa = 1e-300 of the study"), "{}", failed.stderr);
+    let summary = case.summary("out/case");
+    assert_eq!(summary["status"], json!("failed"));
+    assert_eq!(summary["failure"]["code"], json!("linear-system"));
+    assert!(summary["failure"]["message"].as_str().unwrap().contains(cause), "{summary}");
+    assert_eq!(summary["table"].as_array().unwrap().len(), 1, "the case before stays");
+}
+
+/// As a mistake of a case: its directory is found in use after others have run.
+#[test]
+fn a_case_whose_directory_is_in_use_ends_a_study_that_has_begun_with_1() {
+    let endless = Case::new(&WAVE.replace("end: 0.1", "end: 1e6"));
+    let one = ["--set", "space.order=2", "--output", "out/case/order-2"];
+    let mut run = Endless::start_with(endless, &one, "out/case/order-2/fields.pvd");
+    let study = ["run", "case.yaml", "--set", "time.end=0.1", "--set", "study.order=[1, 2]"];
+    let outcome = run.case.dgsuite(&study);
+    run.end_by("INT");
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("in the case order = 2 of the study"), "{}", outcome.stderr);
+    let summary = run.case.summary("out/case");
+    assert_eq!((&summary["status"], &summary["failure"]["code"]), (&json!("failed"), &json!("results")));
 }
 
 /// A table of published values with the columns `order`, `refine` and `e`.

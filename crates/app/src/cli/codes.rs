@@ -8,7 +8,7 @@ use crate::export::ExportError;
 use crate::file::problem::InputError;
 use crate::report::html::HtmlError;
 use crate::scale::ScaleError;
-use crate::study::StudyError;
+use crate::study::{CaseError, StudyError};
 use dgsuite_output::picture::PictureError;
 use dgsuite_output::writer::WriterError;
 use dgsuite_solve::bench::BenchError;
@@ -74,8 +74,15 @@ impl Code {
     /// The codes of an error of the program, one for each mistake; empty if it has none.
     #[must_use]
     pub fn of(error: &anyhow::Error) -> Vec<Self> {
-        if let Some(StudyError::Input(error)) = error.downcast_ref() {
-            return error.codes();
+        match error.downcast_ref() {
+            Some(StudyError::Input(error)) => return error.codes(),
+            Some(StudyError::Case { error, .. }) => {
+                return match error.as_ref() {
+                    CaseError::Input(error) => error.codes(),
+                    CaseError::Writer(error) => vec![error.into()],
+                };
+            }
+            _ => {}
         }
         if let Some(error) = error.downcast_ref::<InputError>() {
             return error.codes();

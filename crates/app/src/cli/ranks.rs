@@ -16,6 +16,7 @@ use crate::code::Code;
 use crate::file::problem::InputError;
 use crate::machine;
 use crate::plan::Choices;
+use crate::study::StudyError;
 use dgsuite_solve::ROOT;
 use dgsuite_solve::flow::{Device, DeviceError};
 
@@ -123,10 +124,11 @@ impl Team {
                     }
                     // This rank has told its failure.
                     Err(_) if code != 0 && self.prints() => Ok(code),
-                    Err(error) => Err(error.into()),
+                    // Not as an error of the start, which is one of the environment.
+                    Err(error) => Err(OpsError::from(error).into()),
                 }
             }
-            Err(error) if error.is::<InputError>() || is_elsewhere(&error) => Err(error),
+            Err(error) if input_of(&error).is_some() || is_elsewhere(&error) => Err(error),
             Err(error) => {
                 let text = error.to_string();
                 tell(comm.rank(), Code::of(&error).first().copied(), &text);
@@ -146,7 +148,13 @@ fn tell(rank: usize, code: Option<Code>, text: &str) {
 /// Whether another rank reports the cause.
 pub(super) fn is_elsewhere(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(OpsError::OtherRank { .. }))
-        || error.downcast_ref::<InputError>().is_some_and(|e| e.problem.is_elsewhere())
+        || input_of(error).is_some_and(|e| e.problem.is_elsewhere())
+}
+
+/// The mistake in the input, if it is one.
+fn input_of(error: &anyhow::Error) -> Option<&InputError> {
+    let of_study = error.downcast_ref::<StudyError>().and_then(StudyError::input);
+    of_study.or_else(|| error.downcast_ref())
 }
 
 /// Finds the other ranks of this host and those that run on the same cores. Collective.

@@ -126,12 +126,18 @@ impl Node {
     }
 }
 
+/// The longest number that is written without an exponent: one with 17 digits has a sign and a point, too.
+const LONGEST: usize = 24;
+
 impl Value {
     /// A scalar as text (numbers in their shortest form).
     pub fn scalar_text(&self) -> Option<String> {
         match self {
             Self::Text(t) => Some(t.clone()),
-            Self::Number(x) => Some(x.to_string()),
+            Self::Number(x) => {
+                let plain = x.to_string();
+                Some(if plain.len() > LONGEST { format!("{x:e}") } else { plain })
+            }
             Self::Bool(b) => Some(b.to_string()),
             _ => None,
         }
