@@ -68,3 +68,28 @@ fn a_run_from_a_checkpoint_of_another_directory_does_not_continue_what_is_there(
     assert_eq!(rows, case.table("other/previous/monitors/integral.csv"));
     assert_eq!(rows[0][1], 0.05, "it begins where the run does");
 }
+
+/// A restart of a finished run writes its last checkpoint again, which must not push out the one before.
+#[test]
+fn a_restart_of_a_finished_run_keeps_as_many_checkpoints() {
+    let case = Case::new(&format!(
+        "{}output: {{ fields: none, checkpoint: {{ every_steps: 3, keep: 2 }} }}\n",
+        WAVE.replace("end: 0.1", "dt: 0.01, end: 0.1")
+    ));
+    let left = |arguments: &[&str]| {
+        case.run(arguments);
+        let files = std::fs::read_dir(case.path("out/case/checkpoints")).unwrap();
+        let mut names: Vec<String> =
+            files.map(|file| file.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    };
+    let steps =
+        |a: u32, b: u32| ["latest".to_owned(), format!("step-{a:08}.dgs"), format!("step-{b:08}.dgs")];
+    assert_eq!(left(&[]), steps(9, 10));
+    for restart in ["auto", "latest", "auto"] {
+        assert_eq!(left(&["--restart", restart]), steps(9, 10), "{restart}");
+    }
+    assert_eq!(left(&["--restart", "latest", "--set", "time.end=0.2"]), steps(18, 20));
+    assert_eq!(left(&["--restart", "auto", "--set", "time.end=0.2"]), steps(18, 20));
+}

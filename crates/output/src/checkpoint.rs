@@ -391,21 +391,22 @@ pub fn present(directory: &Path, step: u64) -> Result<Vec<PathBuf>, WriterError>
     Ok(found.into_iter().map(|(_, _, path)| path).collect())
 }
 
-/// Keeps the newest `keep` files written by this run or found by [`present`], and removes the others. Those
-/// that someone else has removed are no error.
+/// Adds the file that was written last to those written by this run or found by [`present`], keeps the newest
+/// `keep` of them, and removes the others. A file that was written again counts once. Those that someone else
+/// has removed are no error.
 ///
 /// # Errors
 /// Errors of the file system.
-pub fn prune(written: &mut Vec<PathBuf>, keep: usize) -> Result<(), WriterError> {
+pub fn prune(written: &mut Vec<PathBuf>, newest: PathBuf, keep: usize) -> Result<(), WriterError> {
+    written.retain(|old| *old != newest);
+    written.push(newest);
     while written.len() > keep {
         let old = written.remove(0);
-        if !written.contains(&old) {
-            match fs::remove_file(&old) {
-                Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                    return Err(WriterError::Io { path: old, source });
-                }
-                _ => {}
+        match fs::remove_file(&old) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(WriterError::Io { path: old, source });
             }
+            _ => {}
         }
     }
     Ok(())
@@ -560,9 +561,16 @@ mod tests {
         let mut written = Vec::new();
         for step in 1..=4 {
             let now = TimePoint { step, ..checkpoint().now };
-            written.push(write(dir.path(), &Checkpoint { now, ..checkpoint() }, 7).unwrap());
-            prune(&mut written, 2).unwrap();
+            let newest = write(dir.path(), &Checkpoint { now, ..checkpoint() }, 7).unwrap();
+            prune(&mut written, newest, 2).unwrap();
         }
+        // One that is written again, as at the end of a restart of a finished run, does not count twice.
+        let newest = write(
+            dir.path(),
+            &Checkpoint { now: TimePoint { step: 4, ..checkpoint().now }, ..checkpoint() },
+            7,
+        );
+        prune(&mut written, newest.unwrap(), 2).unwrap();
         let left = fs::read_dir(dir.path()).unwrap().count();
         assert_eq!(left, 3, "two checkpoints and `latest`");
         assert_eq!(find(dir.path()).unwrap(), written[1]);
@@ -573,8 +581,8 @@ mod tests {
                 true => fs::remove_dir_all(dir.path()).unwrap(),
             }
             let now = TimePoint { step: written.len() as u64 + 5, ..checkpoint().now };
-            written.push(write(dir.path(), &Checkpoint { now, ..checkpoint() }, 7).unwrap());
-            prune(&mut written, 2).unwrap();
+            let newest = write(dir.path(), &Checkpoint { now, ..checkpoint() }, 7).unwrap();
+            prune(&mut written, newest, 2).unwrap();
             assert_eq!(find(dir.path()).unwrap(), written[1]);
         }
     }

@@ -425,10 +425,8 @@ impl<'a> Outputs<'a> {
                 shared::write(self.plan.setup.comm.as_ref(), &directory, &saved, &ranges, mesh)?
             }
         };
-        let Some(path) = path else { return Ok(()) };
-        self.written.push(path);
-        if let Some(spec) = self.plan.checkpoint {
-            checkpoint::prune(&mut self.written, spec.keep)?;
+        if let (Some(path), Some(spec)) = (path, self.plan.checkpoint) {
+            checkpoint::prune(&mut self.written, path, spec.keep)?;
         }
         Ok(())
     }
