@@ -474,15 +474,6 @@ pub fn places(monitors: &mut [MonitorPlan]) -> impl Iterator<Item = &mut Option<
     monitors.iter_mut().flat_map(|plan| plan.monitor.places())
 }
 
-/// Quotes the name of a column if it contains a comma or begins as a formula of a spreadsheet does.
-fn quoted(name: &str) -> String {
-    if name.contains([',', '"']) || name.starts_with(['=', '+', '-', '@']) {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    } else {
-        name.to_owned()
-    }
-}
-
 /// Charts a monitor's table. With `local_steps`, elements have no common time, and the curves are over steps.
 #[must_use]
 pub fn of_monitor(kind: &str, table: &Columns, local_steps: bool) -> Chart {

@@ -242,16 +242,41 @@ fn a_run_without_a_terminal_tells_its_progress_in_lines() {
 }
 
 #[test]
-fn names_that_begin_as_formulas_of_spreadsheets_are_quoted() {
-    let case = Case::new(&format!(
-        "{STREAM}monitors: [ {{ integral: {{ fields: [{{ \"=1+1\": rho }}, -u], every_steps: 1 }} }} ]\n"
-    ));
+fn names_that_spreadsheets_run_as_formulas_are_refused_and_signs_of_formulas_quoted() {
+    for (number, name) in ["=cmd|' /C calc'!A0", "+1", "-x", "@SUM(1)"].into_iter().enumerate() {
+        let refused = |text: &str, place: &str| {
+            let outcome = Case::new(&format!("{STREAM}{text}\n")).dgsuite(&["check", "case.yaml"]);
+            assert_eq!(outcome.code, 2, "{}{}", outcome.stdout, outcome.stderr);
+            let expected = "a name that does not begin with =, +, - or @";
+            assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+            assert!(outcome.stderr.contains(place), "{}", outcome.stderr);
+        };
+        let monitors = [
+            "integral: { fields: [FIELD], every_steps: 1 }",
+            "probe: { points: [[1, 0.5]], fields: [FIELD], every_steps: 1 }",
+            "sample: { from: [0, 0.5], to: [1, 0.5], count: 2, fields: [FIELD] }",
+        ];
+        let field = format!("{{ \"{name}\": rho }}");
+        let monitor = monitors[number % 3].replace("FIELD", &field);
+        refused(&format!("monitors: [ {{ {monitor} }} ]"), "case.yaml:13:");
+        // A line of `export` has these names.
+        refused(&format!("output: {{ fields: {{ names: [{field}] }} }}"), "case.yaml:13:");
+    }
+    let case =
+        Case::new(&format!("{STREAM}monitors: [ {{ integral: {{ fields: [-u], every_steps: 1 }} }} ]\n"));
     case.run(&[]);
     let table = fs::read_to_string(case.path("out/case/monitors/integral.csv")).unwrap();
-    assert_eq!(table.lines().next(), Some("step,time,\"=1+1\",\"-u\""));
+    assert_eq!(table.lines().next(), Some("step,time,\"-u\""));
     // The picture and a continued run recognise the column.
-    assert!(fs::read_to_string(case.path("out/case/monitors/integral.svg")).unwrap().contains("=1+1"));
+    assert!(fs::read_to_string(case.path("out/case/monitors/integral.svg")).unwrap().contains("-u"));
     case.run(&["--restart", "latest", "--set", "time.end=0.06"]);
+    let line = ["export", "out/case", "--line", "0,0.5 2,0.5", "--points", "3"];
+    let refused = case.dgsuite(&[&line[..], &["--field", "@x=rho"]].concat());
+    assert!(refused.code == 2 && refused.stderr.contains("does not begin with"), "{}", refused.stderr);
+    let written = case.dgsuite(&[&line[..], &["--field", "a, b=rho", "-o", "l.csv"]].concat());
+    assert_eq!(written.code, 0, "{}", written.stderr);
+    let table = fs::read_to_string(case.path("l.csv")).unwrap();
+    assert_eq!(table.lines().next(), Some("s,x,y,\"a, b\""));
 }
 
 #[test]

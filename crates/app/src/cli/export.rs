@@ -166,7 +166,7 @@ fn cells(
 
 /// Writes a table, and says how long it is.
 fn table(line: &Line, path: &Path) -> Result<String, ExportError> {
-    let mut table = line.columns.join(",");
+    let mut table = line.columns.iter().map(|name| csv::heading(name)).collect::<Vec<_>>().join(",");
     table.push('\n');
     for row in &line.rows {
         table.push_str(&row.iter().map(|&x| csv::number(x)).collect::<Vec<_>>().join(","));

@@ -46,6 +46,9 @@ fn spec(text: &str) -> Result<FieldSpec, ExportError> {
         name: located(name, 0),
         formula: formula.map(|formula| located(formula, name.chars().count() + 1)),
     };
+    if fields.formula.is_some() {
+        section::plain(&fields.name)?;
+    }
     if fields.name.value.is_empty() || fields.name.value.contains(char::is_control) {
         return Err(ExportError::Option {
             option: OPTION,

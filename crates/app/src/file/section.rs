@@ -376,6 +376,20 @@ pub fn once(names: &[Located<String>]) -> Result<(), InputError> {
     }
 }
 
+/// Rejects a name that spreadsheets run as a formula where it is the name of a column, such as `=1+1`.
+///
+/// # Errors
+/// [`Problem::OutOfRange`].
+pub fn plain(name: &Located<String>) -> Result<(), InputError> {
+    match name.value.trim_start().starts_with(['=', '+', '-', '@']) {
+        true => Err(InputError::range(
+            name,
+            "a name that does not begin with =, +, - or @, as formulas of spreadsheets do",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// The text at `node`.
 ///
 /// # Errors

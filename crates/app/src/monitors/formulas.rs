@@ -40,7 +40,11 @@ pub(super) fn read(section: &Section<'_>) -> Result<Vec<NamedFormula>, InputErro
     let one = |item: &Node| {
         let (name, node) = match &item.value {
             Value::Map(entries) => match entries.as_slice() {
-                [only] => (Some(only.key.clone()), &only.node),
+                [only] => {
+                    let place = only.place.clone();
+                    section::plain(&Located { value: only.key.clone(), key: key.clone(), place })?;
+                    (Some(only.key.clone()), &only.node)
+                }
                 _ => return Err(wrong_type(item, &key, "a formula, or a name with a formula")),
             },
             _ => (None, item),

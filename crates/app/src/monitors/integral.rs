@@ -8,8 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::formulas::{self, FORMULAS, NamedFormula};
 use super::{
-    Context, ENDS, Finished, Kind, Monitor, MonitorError, Now, Spec, Values, beginning, charts, quoted,
-    section,
+    Context, ENDS, Finished, Kind, Monitor, MonitorError, Now, Spec, Values, beginning, charts, section,
 };
 use crate::file::every::Every;
 use crate::file::expression::COORDINATES;
@@ -22,7 +21,7 @@ use crate::file::section::Section;
 use crate::file::source::{Located, read_text};
 use crate::models::variables::Variables;
 use crate::models::vocabulary::Vocabulary;
-use dgsuite_output::writer::csv::Columns;
+use dgsuite_output::writer::csv::{Columns, heading};
 use dgsuite_solve::flow::Flow;
 use dgsuite_solve::post::history::{Series, largest_decay};
 
@@ -210,7 +209,7 @@ fn integrand(field: &NamedFormula, context: &Context<'_>) -> Result<Integrand, I
 
 impl Monitor for Integral {
     fn columns(&self, _: &Variables) -> Vec<String> {
-        self.names.iter().map(|n| quoted(n)).collect()
+        self.names.iter().map(|n| heading(n)).collect()
     }
 
     fn record(

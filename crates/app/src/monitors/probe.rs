@@ -7,8 +7,7 @@ use serde_json::{Map, Value, json};
 use super::formulas::{self, Formulas, NamedFormula};
 use super::samples::{Placed, coordinates};
 use super::{
-    Context, Kind, Monitor, MonitorError, Now, Spec, Values, beginning, charts, places, quoted, sampling,
-    section,
+    Context, Kind, Monitor, MonitorError, Now, Spec, Values, beginning, charts, places, sampling, section,
 };
 use crate::file::every::Every;
 use crate::file::keys::Absent::{self, Required};
@@ -19,6 +18,7 @@ use crate::file::problem::{InputError, Problem};
 use crate::file::section::Section;
 use crate::file::source::Located;
 use crate::models::variables::Variables;
+use dgsuite_output::writer::csv::heading;
 use dgsuite_solve::flow::Flow;
 use dgsuite_solve::{Place, RankMesh};
 
@@ -72,7 +72,7 @@ struct Probe {
 
 impl Monitor for Probe {
     fn columns(&self, _: &Variables) -> Vec<String> {
-        let of_point = |i: usize| self.fields.names.iter().map(move |n| quoted(&format!("{n} at {i}")));
+        let of_point = |i: usize| self.fields.names.iter().map(move |n| heading(&format!("{n} at {i}")));
         (0..self.points.len()).flat_map(of_point).collect()
     }
 

@@ -7,8 +7,8 @@ use super::formulas::{self, Formulas, NamedFormula};
 use super::places::PlacesSpec;
 use super::samples::Places;
 use super::{
-    Context, ENDS, Finished, Kind, Monitor, MonitorError, Now, Spec, Values, beginning, charts, quoted,
-    sampling, section,
+    Context, ENDS, Finished, Kind, Monitor, MonitorError, Now, Spec, Values, beginning, charts, sampling,
+    section,
 };
 use crate::file::every::Every;
 use crate::file::keys::Absent::{Nothing, Required, Value};
@@ -21,6 +21,7 @@ use crate::file::section::Section;
 use crate::file::source::Located;
 use crate::models::variables::Variables;
 use dgsuite_output::writer::VtuOptions;
+use dgsuite_output::writer::csv::heading;
 use dgsuite_solve::Place;
 use dgsuite_solve::flow::Flow;
 
@@ -123,7 +124,7 @@ impl Monitor for Sample {
         let mut columns = vec!["point".to_owned()];
         columns.extend(self.places.distances.iter().map(|_| "s".to_owned()));
         columns.extend(["x", "y", "z"].iter().take(variables.dim()).map(|x| (*x).to_owned()));
-        columns.extend(self.fields.names.iter().map(|n| quoted(n)));
+        columns.extend(self.fields.names.iter().map(|n| heading(n)));
         columns
     }
 

@@ -251,6 +251,7 @@ impl FieldSpec {
                     let path = format!("{key}.{}", only.key);
                     let formula = section.constants().text(&only.node, &path)?;
                     let name = Located { value: only.key.clone(), key: path, place: only.place.clone() };
+                    section::plain(&name)?;
                     Ok(Self { name, formula: Some(formula) })
                 }
                 _ => Err(crate::file::expression::wrong_type(item, key, expected)),

@@ -190,6 +190,17 @@ impl Columns {
     }
 }
 
+/// The name of a column as a cell of a header: in quotes if it contains a comma or a quote, or begins with a
+/// sign, as formulas such as `-u` do.
+#[must_use]
+pub fn heading(name: &str) -> String {
+    if name.contains([',', '"']) || name.starts_with(['=', '+', '-', '@']) {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.to_owned()
+    }
+}
+
 /// The cells of a header, of which some may be in quotes.
 fn cells(line: &str) -> Vec<String> {
     let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
@@ -261,6 +272,9 @@ mod tests {
         assert_eq!(table.column("max(a, \"b\")"), Some(&[1.5, -2e-9][..]));
         assert!(table.column("c").is_some_and(|c| c[0].is_nan() && c[1] == 7.0));
         assert_eq!(table.column("d"), None);
+        for name in ["max(a, \"b\")", "-u", "rho"] {
+            assert_eq!(cells(&format!("x,{},y", heading(name))), ["x", name, "y"]);
+        }
         assert!(matches!(Columns::read(&directory.path().join("none.csv")), Err(WriterError::Read { .. })));
     }
 
