@@ -279,6 +279,22 @@ fn names_that_spreadsheets_run_as_formulas_are_refused_and_signs_of_formulas_quo
     assert_eq!(table.lines().next(), Some("s,x,y,\"a, b\""));
 }
 
+/// Velocity and pressure have no value where the exact density is 0.
+#[test]
+fn errors_without_a_value_are_left_out_with_the_reason() {
+    let exact = "exact: { rho: \"if(t > 0, if(x > 1, 0, 1), 1)\", u: 0.5, v: 0, p: 1 }";
+    let case = Case::new(&format!(
+        "{}checks: [ {{ value: error.linf.u, below: 1 }} ]\n",
+        STREAM.replace("rho: 1, u: 0.5, v: 0, p: 1 }\nbound", &format!("{exact} }}\nbound"))
+    ));
+    let outcome = case.dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 1, "a norm without a value meets no limit: {}", outcome.stdout);
+    let why = "no error of u, v, p: they are not defined where the density of the exact solution or of the result is 0";
+    assert!(outcome.stdout.contains(why) && !outcome.stdout.contains("NaN"), "{}", outcome.stdout);
+    let error = &case.summary("out/case")["error"];
+    assert!(error["linf"]["u"].is_null() && error["linf"]["rho"].is_number(), "{error}");
+}
+
 #[test]
 fn vorticity_in_the_plane_has_one_component() {
     let case = Case::new(&format!("{PLATE}output: {{ fields: {{ names: [Vorticity, Velocity] }} }}\n"));

@@ -300,15 +300,24 @@ fn same_kind_of_device(comm: &dyn Communicator, device: Device) -> Result<(), In
 
 const START: TimePoint = TimePoint { t: 0.0, low: 0.0, step: 0 };
 
-/// The norms of the error, a line for each variable.
+/// The norms of the error, a line for each variable that has them, and why others have none.
 fn error_table(errors: &Norms) -> String {
     let mut text = format!("{:<11} {:>12} {:>12} {:>12}", "error", "L1", "L2", "Linf");
+    let mut without = Vec::new();
     for (k, name) in errors.names.iter().enumerate() {
-        let _ = write!(
-            text,
-            "\n{name:<11} {:>12.4e} {:>12.4e} {:>12.4e}",
-            errors.l1[k], errors.l2[k], errors.linf[k]
-        );
+        let norms = [errors.l1[k], errors.l2[k], errors.linf[k]];
+        if norms.iter().all(|x| x.is_finite()) {
+            let _ = write!(text, "\n{name:<11} {:>12.4e} {:>12.4e} {:>12.4e}", norms[0], norms[1], norms[2]);
+        } else {
+            without.push(name.as_str());
+        }
+    }
+    if !without.is_empty() {
+        let why = match errors.names.iter().any(|name| name == "rho") {
+            true => "they are not defined where the density of the exact solution or of the result is 0",
+            false => "the exact solution or the result is not finite at some points",
+        };
+        let _ = write!(text, "\nno error of {}: {why}", without.join(", "));
     }
     text
 }
