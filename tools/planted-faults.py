@@ -96,6 +96,12 @@ FAULTS = {
         "dgsuite-physics", ["--lib", "special"],
     ),
     # basis
+    "the inverse of a Vandermonde matrix is not refined": (
+        "crates/basis/src/lagrange.rs",
+        "rough.add_scaled(1.0, &rough.mul(&residual))",
+        "rough.add_scaled(0.0, &rough.mul(&residual))",
+        "dgsuite-basis", ["--test", "lagrange"],
+    ),
     "diagonal of Jacobi's recurrence": (
         "crates/basis/src/jacobi.rs",
         "(b * b - a * a) / (h * (h + 2.0))",
