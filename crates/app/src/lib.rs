@@ -13,6 +13,7 @@
 //! | run | [`run::Run`], [`run::Report`] | the frame of all runs: directory, log, checks, summary |
 //! | run of a model in time | [`run::flow::FlowRun`] | time loop, outputs, monitors |
 //! | elliptic problem | [`plan::elliptic::EllipticPlan`], [`run::elliptic::EllipticRun`] | a linear system instead of a time loop |
+//! | program with additions | [`Program`] | fluxes, conditions and monitors of another crate |
 //! | run of any model | [`job::Job`] | a run as the program starts it |
 //! | study | [`study::Study`] | a matrix of runs and its table of rates |
 //! | solver | [`dgsuite_solve::flow::Flow`] | a conservation law on a mesh |
@@ -58,12 +59,16 @@ mod kind;
 mod machine;
 pub mod models;
 pub mod monitors;
+pub mod own;
 pub mod pipeline;
 pub mod plan;
+mod program;
 pub mod report;
 pub mod run;
 pub mod scale;
 pub mod study;
+
+pub use program::{Program, program};
 
 /// The example of the README as a test.
 #[cfg(doctest)]

@@ -3,11 +3,9 @@
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 #[global_allocator]
 static ALLOCATOR: dgsuite_gpu::HugePages = dgsuite_gpu::HugePages;
 
 fn main() -> ExitCode {
-    dgsuite::cli::main(dgsuite::cli::Cli::parse())
+    dgsuite::program().run()
 }

@@ -27,7 +27,7 @@ mod wall;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use dgsuite_physics::Exact;
 use dgsuite_timeint::TimePoint;
@@ -56,7 +56,7 @@ use dgsuite_solve::flow::Flow;
 use dgsuite_solve::{RankMesh, SystemError};
 
 /// All monitors, in the order of the table of keys.
-pub static KINDS: [&Kind; 12] = [
+pub(crate) static KINDS: [&Kind; 12] = [
     &residual::MONITOR,
     &error::MONITOR,
     &integral::MONITOR,
@@ -81,14 +81,29 @@ static LIST: [Key; 1] = [key(
 )
 .of(FLOW)];
 
+/// The monitors of a program that is built on this crate.
+static OWN: OnceLock<Vec<&'static Kind>> = OnceLock::new();
+
+/// Makes the monitors of a program known; only the first call of a process does.
+pub(crate) fn install(own: Vec<&'static Kind>) {
+    OWN.get_or_init(|| own);
+}
+
+/// All monitors, those of the program included.
+pub fn kinds() -> impl Iterator<Item = &'static Kind> {
+    KINDS.into_iter().chain(OWN.get_or_init(Vec::new).iter().copied())
+}
+
 /// The keys of all monitors.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
-    let of_kinds = KINDS.iter().flat_map(|kind| kind.keys.iter().copied().flatten());
+    let of_kinds = kinds().flat_map(|kind| kind.keys.iter().copied().flatten());
     LIST.iter().chain(of_kinds).chain(surface::KEYS).chain(formulas::KEYS)
 }
 
-/// The section of a monitor, and the interval of its rows; `$steps` is the default of `every_steps`.
-macro_rules! section {
+/// The keys that a monitor's section has, of the models `$models`: itself with its meaning, and the interval
+/// of its rows; `$steps` is the default of `every_steps`.
+#[macro_export]
+macro_rules! monitor_section {
     ($name:literal, $models:expr, $text:expr, $steps:expr) => {
         &[
             $crate::file::keys::key(
@@ -116,8 +131,9 @@ macro_rules! section {
     };
 }
 
-/// From when on a monitor records.
-macro_rules! beginning {
+/// The key `from` of a monitor, from when on it records.
+#[macro_export]
+macro_rules! monitor_beginning {
     ($name:literal, $models:expr, $default:literal, $text:literal) => {
         &[
             $crate::file::keys::key(
@@ -141,7 +157,7 @@ macro_rules! beginning {
         ]
     };
     ($name:literal, $models:expr) => {
-        beginning!(
+        $crate::monitor_beginning!(
             $name,
             $models,
             "the start",
@@ -149,10 +165,10 @@ macro_rules! beginning {
         )
     };
 }
-use {beginning, section};
+use {monitor_beginning as beginning, monitor_section as section};
 
 /// The default of `every_steps` for [`Every::End`].
-const ENDS: Absent = Absent::Says("rows at the start and the end only");
+pub const ENDS: Absent = Absent::Says("rows at the start and the end only");
 
 /// A kind of monitor.
 pub struct Kind {
@@ -400,7 +416,7 @@ impl MonitorSpec {
         monitor.known()?;
         monitor.of_model(model)?;
         let section = monitor.named(entry)?;
-        let kind = KINDS.into_iter().find(|kind| kind.name == entry.key).ok_or_else(wrong)?;
+        let kind = kinds().find(|kind| kind.name == entry.key).ok_or_else(wrong)?;
         let spec = (kind.read)(&section)?;
         let every = Every::read(&section, kind.every)?;
         let from = if kind.begins { Beginning::read(&section)? } else { None };
@@ -478,7 +494,7 @@ pub fn places(monitors: &mut [MonitorPlan]) -> impl Iterator<Item = &mut Option<
 #[must_use]
 pub fn of_monitor(kind: &str, table: &Columns, local_steps: bool) -> Chart {
     let x = if local_steps { "step" } else { "time" };
-    match KINDS.into_iter().find(|known| known.name == kind) {
+    match kinds().find(|known| known.name == kind) {
         Some(known) => (known.chart)(kind, table, x),
         None => charts::all(kind, table, x),
     }

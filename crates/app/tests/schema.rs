@@ -45,7 +45,8 @@ fn value_of(text: &str) -> Value {
 fn examples(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() && !path.ends_with("out") {
+        // A crate has words of its own.
+        if path.is_dir() && !path.ends_with("out") && !path.join("Cargo.toml").exists() {
             examples(&path, found);
         } else if path.extension().is_some_and(|e| e == "yaml") {
             found.push(path);

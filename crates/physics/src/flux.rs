@@ -18,9 +18,9 @@ pub use slau2::Slau2;
 use crate::law::Law;
 use crate::real::{Real, array};
 
-/// The numerical fluxes of a gas, a row each: the variant of a choice by name, the word, the value, and what it
-/// is. `gas_fluxes!(then! { before })` calls `then! { before rows }`; the choice of a set-up with its words and
-/// docs, the engines, and the tests of all fluxes are made from these rows.
+/// The numerical fluxes of a gas, a row each: the variant of a choice by name, the word, the value, and what
+/// it is. `gas_fluxes!(then! { before })` calls `then! { before rows }`; the choice of a set-up with its
+/// words and docs, the engines, and the tests of all fluxes are made from these rows.
 ///
 /// ```
 /// macro_rules! words {

@@ -13,7 +13,7 @@ use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
     BoundKernels, BoundaryBinding, BoundaryKernel, BoundaryOf, BoundsOf, DiffusionKernels, Diffusive,
     DiffusiveBoundaryOf, Discretization, Equation, Form, OfState, OpsError, PackScalar, PointKernels,
-    Pointwise, Ranks, Reacting, ReactingByFormulas, ReactionKernels, Scheme, WithDiffusion,
+    Pointwise, Ranks, Reacting, ReactingByFormulas, ReactionKernels, Scheme, TwoPointKernels, WithDiffusion,
 };
 use dgsuite_physics::reaction::{BodyForce, FormulaReaction, Sponge};
 use dgsuite_physics::{
@@ -36,16 +36,17 @@ struct Rest<'a> {
 
 /// One engine for each numerical flux. Fluxes of one type have one engine.
 macro_rules! by_flux {
-    ($setup:ident, $flux:ident) => {
-        gas_fluxes!(match_flux! { $setup, $flux; })
+    ($setup:ident, $flux:ident, $own:ident) => {
+        gas_fluxes!(match_flux! { $setup, $flux, $own; })
     };
 }
 
 /// The engine of the flux that is chosen, from the rows of `gas_fluxes!`.
 macro_rules! match_flux {
-    ($setup:ident, $flux:ident; $($variant:ident $word:literal $value:expr, $text:literal;)*) => {
+    ($setup:ident, $flux:ident, $own:ident; $($variant:ident $word:literal $value:expr, $text:literal;)*) => {
         match $setup.riemann {
             $(Riemann::$variant => $flux!($value),)*
+            Riemann::Own(own) => $own!(own.0),
         }
     };
 }
@@ -77,7 +78,7 @@ pub(crate) fn engine(
 ) -> Built {
     let rest = Rest { setup, ranks, host, scheme, initial, t0 };
     macro_rules! law {
-        ($t:ty, $d:literal, $n:literal, $c:literal) => {
+        ($t:ty, $d:literal, $n:literal, $c:literal, $kernels:ident, $viscous_kernels:ident) => {
             match &setup.law {
                 Law::Advection { velocity } => {
                     let law = Advection {
@@ -91,6 +92,10 @@ pub(crate) fn engine(
                 }
                 Law::Euler { gamma, gas_constant } => {
                     let law = Euler { gamma: *gamma };
+                    let conditions = |kind: &BoundaryKind| match kind {
+                        BoundaryKind::Own(own) => Some(own.$kernels(law)),
+                        kind => gas_boundary::<$t, $d, $n>(law, *gas_constant, kind),
+                    };
                     macro_rules! flux {
                         ($f:expr) => {
                             finish::<$t, _, _, $d, $n>(
@@ -100,11 +105,23 @@ pub(crate) fn engine(
                                 None,
                                 bounds::<$t, $d, $n>(law),
                                 on_gas::<$t, $d, $n, $c>(&rest, law),
-                                &|kind| gas_boundary::<$t, $d, $n>(law, *gas_constant, kind),
+                                &conditions,
                             )
                         };
                     }
-                    by_flux!(setup, flux)
+                    macro_rules! own {
+                        ($f:expr) => {
+                            with_physics(
+                                rest,
+                                $f.$kernels(law),
+                                (None, SplitForms::<$t, $d, $n>::two_point(&law, setup.split_flux)),
+                                bounds::<$t, $d, $n>(law),
+                                on_gas::<$t, $d, $n, $c>(&rest, law),
+                                &conditions,
+                            )
+                        };
+                    }
+                    by_flux!(setup, flux, own)
                 }
                 Law::Incompressible(_) if ranks.is_some() => {
                     Err(OpsError::NotOnRanks { what: "incompressible flows" }.into())
@@ -113,6 +130,10 @@ pub(crate) fn engine(
                 Law::NavierStokes(viscous) => {
                     let diffusion: Box<dyn DiffusionKernels<$t>> =
                         Box::new(Diffusive::<_, $d, $n> { diffusion: *viscous });
+                    let conditions = |kind: &BoundaryKind| match kind {
+                        BoundaryKind::Own(own) => Some(own.$viscous_kernels(*viscous)),
+                        kind => viscous_boundary::<$t, $d, $n>(*viscous, kind),
+                    };
                     macro_rules! flux {
                         ($f:expr) => {
                             finish::<$t, _, _, $d, $n>(
@@ -122,20 +143,35 @@ pub(crate) fn engine(
                                 Some(diffusion),
                                 bounds::<$t, $d, $n>(viscous.gas),
                                 on_gas::<$t, $d, $n, $c>(&rest, viscous.gas),
-                                &|kind| viscous_boundary::<$t, $d, $n>(*viscous, kind),
+                                &conditions,
                             )
                         };
                     }
-                    by_flux!(setup, flux)
+                    macro_rules! own {
+                        ($f:expr) => {
+                            with_physics(
+                                rest,
+                                $f.$kernels(viscous.gas),
+                                (
+                                    Some(diffusion),
+                                    SplitForms::<$t, $d, $n>::two_point(&viscous.gas, setup.split_flux),
+                                ),
+                                bounds::<$t, $d, $n>(viscous.gas),
+                                on_gas::<$t, $d, $n, $c>(&rest, viscous.gas),
+                                &conditions,
+                            )
+                        };
+                    }
+                    by_flux!(setup, flux, own)
                 }
             }
         };
     }
     match (setup.precision, setup.mesh.dim()) {
-        (Precision::Double, 2) => law!(f64, 2, 4, 5),
-        (Precision::Double, _) => law!(f64, 3, 5, 6),
-        (Precision::Single, 2) => law!(f32, 2, 4, 5),
-        (Precision::Single, _) => law!(f32, 3, 5, 6),
+        (Precision::Double, 2) => law!(f64, 2, 4, 5, plane, viscous_plane),
+        (Precision::Double, _) => law!(f64, 3, 5, 6, space, viscous_space),
+        (Precision::Single, 2) => law!(f32, 2, 4, 5, plane_single, viscous_plane_single),
+        (Precision::Single, _) => law!(f32, 3, 5, 6, space_single, viscous_space_single),
     }
 }
 
@@ -222,9 +258,22 @@ where
     F: NumericalFlux<L, D, N>,
     Pointwise<L, F, D, N>: PointKernels<T>,
 {
-    let two_point = (rest.scheme.form == Form::Split).then(|| law.two_point(rest.setup.split_flux));
+    let two_point = law.two_point(rest.setup.split_flux);
     let flux = in_setup(flux, rest.setup);
     let physics = Box::new(Pointwise::<L, F, D, N> { law, flux });
+    with_physics(rest, physics, (diffusion, two_point), bounds, reactions, boundary)
+}
+
+/// [`finish`] with kernels of any law and flux.
+fn with_physics<T: PackScalar>(
+    rest: Rest<'_>,
+    physics: Box<dyn PointKernels<T>>,
+    (diffusion, two_point): (Option<Box<dyn DiffusionKernels<T>>>, Box<dyn TwoPointKernels<T>>),
+    bounds: Option<Box<dyn BoundKernels<T>>>,
+    reactions: Vec<Box<dyn ReactionKernels<T>>>,
+    boundary: &dyn Fn(&BoundaryKind) -> Option<Box<dyn BoundaryKernel<T>>>,
+) -> Built {
+    let two_point = (rest.scheme.form == Form::Split).then_some(two_point);
     let equation = Equation { diffusion, two_point, reactions, ..Equation::<T>::from(physics) };
     assemble(rest, equation, bounds, boundary)
 }
@@ -394,7 +443,7 @@ where
             let (law, formulas) = (viscous.gas, Arc::clone(formulas));
             Some(Box::new(OfState::<T, _, D, N> { law, formulas, condition }))
         }
-        BoundaryKind::Open { .. } | BoundaryKind::CurvedSlipWall { .. } => None,
+        BoundaryKind::Open { .. } | BoundaryKind::CurvedSlipWall { .. } | BoundaryKind::Own(_) => None,
         BoundaryKind::Prescribed(_) => both!(Prescribed),
         BoundaryKind::Outflow => both!(Outflow),
         BoundaryKind::FarField(_) => both!(FarField),

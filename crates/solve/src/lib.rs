@@ -66,6 +66,7 @@ pub use engine::Ahead;
 pub use error::SystemError;
 pub use ranges::Ranges;
 pub use rank_mesh::{Place, ROOT, RankMesh};
+pub use setup::own;
 pub use solves::{Driven, Histories, Iterations, LinearSystem, PhaseSeconds, SolveStatistics};
 
 /// The example of the README as a test.

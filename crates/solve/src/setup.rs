@@ -1,6 +1,7 @@
 //! The parameters of a solver: law, scheme, boundaries, device.
 
 mod incompressible;
+pub mod own;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 pub use self::incompressible::{
     FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
 };
+use self::own::{Flux, OwnCondition};
 use super::device::Device;
 use super::error::SystemError;
 pub use super::precision::Precision;
@@ -134,10 +136,12 @@ macro_rules! choice_of_fluxes {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Riemann {
             $(#[doc = $text] $variant,)*
+            /// One of another crate.
+            Own(Flux),
         }
 
         impl Riemann {
-            /// All fluxes.
+            /// All fluxes of this workspace.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// Their words in pipeline files; `llf` is another one for `rusanov`.
@@ -145,9 +149,10 @@ macro_rules! choice_of_fluxes {
 
             /// The name in pipeline files.
             #[must_use]
-            pub const fn name(self) -> &'static str {
+            pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)*
+                    Self::Own(Flux(flux)) => flux.name(),
                 }
             }
         }
@@ -246,6 +251,8 @@ pub enum BoundaryKind {
         /// velocity and an unused one.
         data: Option<Arc<dyn Exact>>,
     },
+    /// A condition of another crate, for a gas.
+    Own(Arc<dyn OwnCondition>),
     /// Another condition, the data of which are formulas of the inner state.
     OfState {
         /// The condition. Its data are [`place_and_time`](dgsuite_ops::place_and_time).
@@ -270,6 +277,7 @@ impl BoundaryKind {
             Self::PressureOutlet { .. } => "pressure-outlet",
             Self::SubsonicInflow { .. } => "subsonic-inflow",
             Self::NoSlipWall { .. } => "no-slip-wall",
+            Self::Own(condition) => condition.name(),
         }
     }
 
@@ -285,7 +293,7 @@ impl BoundaryKind {
             | Self::SubsonicInflow { data, .. }
             | Self::NoSlipWall { data, .. } => data.clone(),
             Self::OfState { kind, .. } => kind.data(),
-            Self::Outflow | Self::SlipWall | Self::Symmetry => None,
+            Self::Own(_) | Self::Outflow | Self::SlipWall | Self::Symmetry => None,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::make;
-use crate::monitors::KINDS;
+use crate::monitors;
 use dgsuite_output::writer::WriterError;
 
 /// What happens to the results of a former run.
@@ -92,7 +92,7 @@ fn is_monitor(name: &str) -> bool {
         Some((kind, n)) if n.parse::<u32>().is_ok() => kind,
         _ => stem,
     };
-    KINDS.iter().any(|known| known.name == kind)
+    monitors::kinds().any(|known| known.name == kind)
 }
 
 /// An unfinished file of a killed run: `.NAME.XXXXXX.tmp`.

@@ -7,7 +7,7 @@ use super::section::Section;
 use super::source::Located;
 
 /// A condition.
-pub(crate) const CONDITION: Kind = Kind::Formula("t, step and columns of monitors");
+pub const CONDITION: Kind = Kind::Formula("t, step and columns of monitors");
 
 /// When something begins, as written.
 #[derive(Clone, Debug, PartialEq)]

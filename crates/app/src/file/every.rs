@@ -9,9 +9,9 @@ use super::section::Section;
 pub const AUTO: &str = "auto";
 
 /// An interval of time.
-pub(crate) const TIME: Kind = Kind::Number(Range::Above(0.0));
+pub const TIME: Kind = Kind::Number(Range::Above(0.0));
 /// A number of steps.
-pub(crate) const STEPS: Kind = Kind::Whole(1, usize::MAX);
+pub const STEPS: Kind = Kind::Whole(1, usize::MAX);
 
 /// How often something is written or recorded, beside the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]

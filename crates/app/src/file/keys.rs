@@ -45,20 +45,23 @@ pub const OF_REFERENCE: [&str; 12] = [
 pub const MODELS: [&str; 5] = ["euler", "navier-stokes", "incompressible", "advection", "poisson"];
 
 /// The models that march in time.
-pub(crate) const FLOW: &[&str] = &["euler", "navier-stokes", "incompressible", "advection"];
+pub const FLOW: &[&str] = &["euler", "navier-stokes", "incompressible", "advection"];
 /// The models whose steps are explicit.
 pub(crate) const EXPLICIT: &[&str] = &["euler", "navier-stokes", "advection"];
 /// The models of a gas.
-pub(crate) const GAS: &[&str] = &["euler", "navier-stokes"];
+pub const GAS: &[&str] = &["euler", "navier-stokes"];
 /// The models of a fluid with a pressure.
-pub(crate) const FLUID: &[&str] = &["euler", "navier-stokes", "incompressible"];
+pub const FLUID: &[&str] = &["euler", "navier-stokes", "incompressible"];
 /// The models with viscous walls.
 pub(crate) const VISCOUS: &[&str] = &["navier-stokes", "incompressible"];
 /// The models with linear solvers.
 pub(crate) const IMPLICIT: &[&str] = &["poisson", "incompressible"];
-pub(crate) const INCOMPRESSIBLE: &[&str] = &["incompressible"];
-pub(crate) const EULER: &[&str] = &["euler"];
-pub(crate) const NAVIER_STOKES: &[&str] = &["navier-stokes"];
+/// The model of incompressible flow.
+pub const INCOMPRESSIBLE: &[&str] = &["incompressible"];
+/// The model of an inviscid gas.
+pub const EULER: &[&str] = &["euler"];
+/// The model of a viscous gas.
+pub const NAVIER_STOKES: &[&str] = &["navier-stokes"];
 pub(crate) const ADVECTION: &[&str] = &["advection"];
 pub(crate) const POISSON: &[&str] = &["poisson"];
 
@@ -145,23 +148,21 @@ pub enum Absent {
 }
 
 /// A key that all models have.
-pub(crate) const fn key(
-    path: &'static str,
-    kinds: &'static [Kind],
-    default: Absent,
-    text: &'static str,
-) -> Key {
+#[must_use]
+pub const fn key(path: &'static str, kinds: &'static [Kind], default: Absent, text: &'static str) -> Key {
     Key { path, kinds, default, models: &[], types: &[], text, since: "0.1" }
 }
 
 impl Key {
     /// The key, for some models only.
-    pub(crate) const fn of(self, models: &'static [&'static str]) -> Self {
+    #[must_use]
+    pub const fn of(self, models: &'static [&'static str]) -> Self {
         Self { models, ..self }
     }
 
     /// The key, for some types of a boundary only.
-    pub(crate) const fn with(self, types: &'static [&'static str]) -> Self {
+    #[must_use]
+    pub const fn with(self, types: &'static [&'static str]) -> Self {
         Self { types, ..self }
     }
 

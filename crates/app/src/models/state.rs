@@ -2,8 +2,11 @@
 
 use std::f64::consts::PI;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use crate::own;
 use dgsuite_solve::incompressible::Backflow;
+use dgsuite_solve::own::OwnCondition;
 
 use crate::file::keys::INCOMPRESSIBLE_FLOW;
 use crate::file::keys::{FLOW, Scope};
@@ -208,6 +211,8 @@ pub enum Condition {
         /// The direction; inwards along the normal if none is given.
         direction: Option<VectorQuantity>,
     },
+    /// One of the program that is built on this crate.
+    Own(Arc<dyn OwnCondition>),
     /// A no-slip wall.
     NoSlipWall {
         /// The wall's temperature; none for an adiabatic wall.
@@ -269,6 +274,9 @@ impl Condition {
         let kind =
             section.choice("type", &words)?.ok_or_else(|| section.missing("type", &offered.join(", ")))?;
         section.known_in(Scope { model: Some(model), kind: Some(kind.value) })?;
+        if let Some(own) = own::condition(kind.value) {
+            return (own.read)(section).map(Self::Own);
+        }
         match kind.value {
             "dirichlet" => Ok(Self::Dirichlet(StateSpec::read(section, &["type"])?)),
             "far-field" => Ok(Self::FarField(StateSpec::read(section, &["type"])?)),

@@ -17,7 +17,7 @@ mod time;
 
 use crate::file::keys::Key;
 pub use crate::file::keys::{KeysError, Scope};
-use crate::monitors;
+use crate::{monitors, own};
 
 /// Makes the table known to the readers of sections; every reader of a file calls this first.
 pub fn install() {
@@ -34,8 +34,8 @@ pub fn install() {
         solver::VELOCITY,
         output::KEYS,
     ];
-    let all = BEFORE.into_iter().flatten().chain(monitors::keys()).chain(general::LAST);
-    crate::file::keys::install(all);
+    let all = BEFORE.into_iter().flatten().chain(own::keys()).chain(monitors::keys()).chain(general::LAST);
+    crate::file::keys::install(all.map(own::with_words));
 }
 
 /// [`markdown`](crate::file::keys::markdown) of the whole table.

@@ -11,6 +11,7 @@ use crate::file::keys::INCOMPRESSIBLE_FLOW;
 use crate::file::problem::InputError;
 use crate::file::section::Section;
 use crate::file::source::{Located, Place};
+use crate::own;
 use dgsuite_solve::flow::{Form, Riemann, SplitFlux};
 use dgsuite_solve::setup::MAX_ORDER;
 
@@ -291,7 +292,8 @@ fn viscous(section: &Section<'_>, model: &str) -> Result<Option<f64>, InputError
 /// The numerical flux. That of a gas resolves contacts and shear layers, but for flows with a limiter.
 fn riemann(section: &Section<'_>, model: &str, limited: bool) -> Result<Located<Riemann>, InputError> {
     let all = Riemann::ALL.iter().map(|&flux| (flux.name(), flux));
-    let words: Vec<_> = all.chain([(Riemann::LLF, Riemann::Rusanov)]).collect();
+    let own = own::fluxes().iter().map(|&flux| (flux.0.name(), Riemann::Own(flux)));
+    let words: Vec<_> = all.chain([(Riemann::LLF, Riemann::Rusanov)]).chain(own).collect();
     let Some(found) = section.choice("riemann", &words)? else {
         let default = if model == "advection" || limited { Riemann::Rusanov } else { Riemann::Hllc };
         return Ok(default_flux(section, default));

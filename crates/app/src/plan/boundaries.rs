@@ -164,6 +164,7 @@ fn condition(
         Condition::Dirichlet(spec) => at_boundary(spec, BoundaryKind::Prescribed)?,
         Condition::FarField(spec) => at_boundary(spec, BoundaryKind::FarField)?,
         Condition::Outflow => BoundaryKind::Outflow,
+        Condition::Own(condition) => BoundaryKind::Own(Arc::clone(condition)),
         Condition::Open { backflow, exact } => {
             BoundaryKind::Open { backflow: *backflow, data: exact.as_ref().map(checked).transpose()? }
         }

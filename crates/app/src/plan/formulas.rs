@@ -73,7 +73,7 @@ pub(super) fn running(file: &Pipeline) -> Result<Vec<RunningFormula>, InputError
                     None => {}
                 }
             }
-            Condition::Outflow | Condition::SlipWall | Condition::Symmetry => {}
+            Condition::Outflow | Condition::Own(_) | Condition::SlipWall | Condition::Symmetry => {}
         }
         // Formulas that use the state are evaluated with it; mistakes in them are reported where they are
         // read.

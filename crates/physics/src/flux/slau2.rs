@@ -5,8 +5,8 @@ use crate::euler::{Euler, Side};
 use crate::law::Law;
 use crate::real::{Real, array, dot};
 
-/// SLAU2 (simple low-dissipation AUSM) flux for the Euler equations, without parameters, from low to high Mach
-/// numbers. With means `ρ̄, c̄` of both sides, `M = v_n/c̄`, `q = √(½ (|v⁻|² + |v⁺|²))` and
+/// SLAU2 (simple low-dissipation AUSM) flux for the Euler equations, without parameters, from low to high
+/// Mach numbers. With means `ρ̄, c̄` of both sides, `M = v_n/c̄`, `q = √(½ (|v⁻|² + |v⁺|²))` and
 /// `χ = (1 − min(1, q/c̄))²`:
 ///
 /// ```text

@@ -24,6 +24,7 @@ impl Role {
                 Some(Self::Open)
             }
             BoundaryKind::FarField(_)
+            | BoundaryKind::Own(_)
             | BoundaryKind::OfState { .. }
             | BoundaryKind::SubsonicInflow { .. }
             | BoundaryKind::CurvedSlipWall { .. } => None,

@@ -1,0 +1,186 @@
+//! Numerical fluxes and boundary conditions of a gas from other crates.
+//!
+//! Both are behind pointers here: a flux is compiled in its own crate for laws, dimensions and precisions,
+//! and meets every condition, its own ones and those of `dgsuite-physics`, by outer states alone.
+//!
+//! ```
+//! use dgsuite_physics::{Boundary, DiffusiveBoundary, Euler, Law, NavierStokes, Diffusion, Real};
+//! use dgsuite_solve::own::{OwnCondition, condition};
+//!
+//! /// A wall that mirrors the normal velocity.
+//! #[derive(Clone, Copy, Debug)]
+//! struct Mirror;
+//!
+//! impl<const D: usize, const N: usize> Boundary<Euler, D, N> for Mirror
+//! where
+//!     Euler: Law<D, N>,
+//! {
+//!     const NAME: &'static str = "mirror";
+//!     const USES_DATA: bool = false;
+//!
+//!     fn outer<R: Real>(&self, _: &Euler, um: &[R; N], n: &[R; D], _: &[R; N]) -> [R; N] {
+//!         let mut up = *um;
+//!         let normal = (0..D).fold(R::lit(0.0), |sum, d| um[1 + d].mul_add(n[d], sum));
+//!         (0..D).for_each(|d| up[1 + d] = um[1 + d] - R::lit(2.0) * normal * n[d]);
+//!         up
+//!     }
+//! }
+//!
+//! /// Without friction.
+//! impl<const D: usize, const N: usize> DiffusiveBoundary<NavierStokes, D, N> for Mirror
+//! where
+//!     NavierStokes: Diffusion<D, N>,
+//! {
+//! }
+//!
+//! assert_eq!(condition(Mirror).name(), "mirror");
+//! ```
+
+use std::fmt;
+use std::sync::Arc;
+
+use dgsuite_ops::{BoundaryKernel, BoundaryOf, DiffusiveBoundaryOf, PointKernels, Pointwise, WithDiffusion};
+use dgsuite_physics::{Boundary, DiffusiveBoundary, Euler, NavierStokes, NumericalFlux};
+
+/// A numerical flux of a gas in the plane and in space, in double and in single precision.
+pub trait OwnFlux: fmt::Debug + Send + Sync {
+    /// The word in pipeline files.
+    fn name(&self) -> &'static str;
+
+    /// The kernels of a gas in the plane.
+    fn plane(&self, law: Euler) -> Box<dyn PointKernels<f64>>;
+
+    /// The kernels of a gas in space.
+    fn space(&self, law: Euler) -> Box<dyn PointKernels<f64>>;
+
+    /// [`plane`](Self::plane) in single precision.
+    fn plane_single(&self, law: Euler) -> Box<dyn PointKernels<f32>>;
+
+    /// [`space`](Self::space) in single precision.
+    fn space_single(&self, law: Euler) -> Box<dyn PointKernels<f32>>;
+}
+
+#[derive(Debug)]
+struct FluxOf<F>(F);
+
+impl<F> OwnFlux for FluxOf<F>
+where
+    F: NumericalFlux<Euler, 2, 4> + NumericalFlux<Euler, 3, 5> + Copy + fmt::Debug,
+    Pointwise<Euler, F, 2, 4>: PointKernels<f64> + PointKernels<f32>,
+    Pointwise<Euler, F, 3, 5>: PointKernels<f64> + PointKernels<f32>,
+{
+    fn name(&self) -> &'static str {
+        <F as NumericalFlux<Euler, 2, 4>>::NAME
+    }
+
+    fn plane(&self, law: Euler) -> Box<dyn PointKernels<f64>> {
+        Box::new(Pointwise::<_, _, 2, 4> { law, flux: self.0 })
+    }
+
+    fn space(&self, law: Euler) -> Box<dyn PointKernels<f64>> {
+        Box::new(Pointwise::<_, _, 3, 5> { law, flux: self.0 })
+    }
+
+    fn plane_single(&self, law: Euler) -> Box<dyn PointKernels<f32>> {
+        Box::new(Pointwise::<_, _, 2, 4> { law, flux: self.0 })
+    }
+
+    fn space_single(&self, law: Euler) -> Box<dyn PointKernels<f32>> {
+        Box::new(Pointwise::<_, _, 3, 5> { law, flux: self.0 })
+    }
+}
+
+/// Makes a numerical flux known, for [`Riemann::Own`](crate::setup::Riemann::Own). It lives as long as the
+/// program.
+pub fn flux<F>(flux: F) -> Flux
+where
+    F: NumericalFlux<Euler, 2, 4> + NumericalFlux<Euler, 3, 5> + Copy + fmt::Debug,
+    Pointwise<Euler, F, 2, 4>: PointKernels<f64> + PointKernels<f32>,
+    Pointwise<Euler, F, 3, 5>: PointKernels<f64> + PointKernels<f32>,
+{
+    Flux(Box::leak(Box::new(FluxOf(flux))))
+}
+
+/// A numerical flux of another crate. Two of the same name are the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Flux(pub &'static dyn OwnFlux);
+
+impl PartialEq for Flux {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name() == other.0.name()
+    }
+}
+
+impl Eq for Flux {}
+
+/// A boundary condition of a gas, with and without viscosity, in the plane and in space, in double and in
+/// single precision.
+pub trait OwnCondition: fmt::Debug + Send + Sync {
+    /// The word in pipeline files.
+    fn name(&self) -> &'static str;
+
+    /// The kernels of a gas in the plane.
+    fn plane(&self, law: Euler) -> Box<dyn BoundaryKernel<f64>>;
+
+    /// The kernels of a gas in space.
+    fn space(&self, law: Euler) -> Box<dyn BoundaryKernel<f64>>;
+
+    /// The kernels of a viscous gas in the plane.
+    fn viscous_plane(&self, law: NavierStokes) -> Box<dyn BoundaryKernel<f64>>;
+
+    /// The kernels of a viscous gas in space.
+    fn viscous_space(&self, law: NavierStokes) -> Box<dyn BoundaryKernel<f64>>;
+
+    /// [`plane`](Self::plane) in single precision.
+    fn plane_single(&self, law: Euler) -> Box<dyn BoundaryKernel<f32>>;
+
+    /// [`space`](Self::space) in single precision.
+    fn space_single(&self, law: Euler) -> Box<dyn BoundaryKernel<f32>>;
+
+    /// [`viscous_plane`](Self::viscous_plane) in single precision.
+    fn viscous_plane_single(&self, law: NavierStokes) -> Box<dyn BoundaryKernel<f32>>;
+
+    /// [`viscous_space`](Self::viscous_space) in single precision.
+    fn viscous_space_single(&self, law: NavierStokes) -> Box<dyn BoundaryKernel<f32>>;
+}
+
+#[derive(Debug)]
+struct ConditionOf<B>(B);
+
+/// The methods of a condition for one dimension and precision.
+macro_rules! kernels {
+    ($gas:ident, $viscous:ident, $t:ty, $d:literal, $n:literal) => {
+        fn $gas(&self, law: Euler) -> Box<dyn BoundaryKernel<$t>> {
+            Box::new(BoundaryOf::<_, _, $d, $n> { law, condition: self.0 })
+        }
+
+        fn $viscous(&self, law: NavierStokes) -> Box<dyn BoundaryKernel<$t>> {
+            let diffusive = DiffusiveBoundaryOf::<_, _, $d, $n> { diffusion: law, condition: self.0 };
+            Box::new(WithDiffusion::<$t> { inviscid: self.$gas(law.gas), diffusive: Box::new(diffusive) })
+        }
+    };
+}
+
+impl<B> OwnCondition for ConditionOf<B>
+where
+    B: Boundary<Euler, 2, 4> + Boundary<Euler, 3, 5> + Copy + fmt::Debug,
+    B: DiffusiveBoundary<NavierStokes, 2, 4> + DiffusiveBoundary<NavierStokes, 3, 5>,
+{
+    fn name(&self) -> &'static str {
+        <B as Boundary<Euler, 2, 4>>::NAME
+    }
+
+    kernels!(plane, viscous_plane, f64, 2, 4);
+    kernels!(space, viscous_space, f64, 3, 5);
+    kernels!(plane_single, viscous_plane_single, f32, 2, 4);
+    kernels!(space_single, viscous_space_single, f32, 3, 5);
+}
+
+/// Makes a boundary condition known, for [`BoundaryKind::Own`](crate::setup::BoundaryKind::Own).
+pub fn condition<B>(condition: B) -> Arc<dyn OwnCondition>
+where
+    B: Boundary<Euler, 2, 4> + Boundary<Euler, 3, 5> + Copy + fmt::Debug,
+    B: DiffusiveBoundary<NavierStokes, 2, 4> + DiffusiveBoundary<NavierStokes, 3, 5>,
+{
+    Arc::new(ConditionOf(condition))
+}
