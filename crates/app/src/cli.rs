@@ -263,6 +263,11 @@ pub fn main(cli: Cli) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// Prints an error that has no code.
+pub(crate) fn say_error(text: &str) {
+    let _ = writeln!(io::stderr(), "error: {text}");
+}
+
 /// The message of an error: its code, if it has one, and how to read more about it.
 fn told(error: &anyhow::Error) -> String {
     let text = printable(&error.to_string());

@@ -91,7 +91,7 @@ pub(crate) fn install(own: Vec<&'static Kind>) {
 
 /// All monitors, those of the program included.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
-    KINDS.into_iter().chain(OWN.get_or_init(Vec::new).iter().copied())
+    KINDS.into_iter().chain(OWN.get().into_iter().flatten().copied())
 }
 
 /// The keys of all monitors.

@@ -45,7 +45,10 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Flow) -> Map<String, Value> {
     let evaluations = solver.rhs_evaluations();
     let work = facts.description.dofs as f64 * evaluations as f64;
     let mut summary = Map::new();
-    let mut put = |key: &str, value: Value| summary.insert(key.to_owned(), value);
+    // A monitor of another crate does not replace what every summary has.
+    let mut put = |key: &str, value: Value| {
+        summary.entry(key).or_insert(value);
+    };
     put("title", json!(plan.outline.title));
     put("version", json!(env!("CARGO_PKG_VERSION")));
     put("device", json!(facts.description.device));
@@ -108,7 +111,7 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Flow) -> Map<String, Value> {
         // Velocity and pressure have no conserved totals.
         None => {
             let defects = solver.conservation().into_iter().map(|(name, x)| (name, json!(x)));
-            put("conservation", Value::Object(defects.collect()))
+            put("conservation", Value::Object(defects.collect()));
         }
     };
     if let Some(ratio) = facts.tally.ratio {
