@@ -7,7 +7,7 @@
 //! | concept | type | content |
 //! |---|---|---|
 //! | file as written | [`pipeline::Document`], [`pipeline::Pipeline`] | a tree of values with their places in the file; typed sections |
-//! | mistake in the input | [`pipeline::problem::InputError`] | the mistake, its place (file, line, column, key), and a hint |
+//! | mistake in the input | [`file::problem::InputError`] | the mistake, its place (file, line, column, key), and a hint |
 //! | kind of an error | [`code::Code`] | its word in `error[…]`, and its page |
 //! | checked file | [`plan::Plan`] | mesh read, names resolved, defaults filled in, everything checked |
 //! | run | [`run::Run`], [`run::Report`] | the frame of all runs: directory, log, checks, summary |

@@ -56,7 +56,7 @@ use dgsuite_solve::flow::Flow;
 use dgsuite_solve::{RankMesh, SystemError};
 
 /// All monitors, in the order of the table of keys.
-pub(crate) static KINDS: [&Kind; 12] = [
+pub static KINDS: [&Kind; 12] = [
     &residual::MONITOR,
     &error::MONITOR,
     &integral::MONITOR,
