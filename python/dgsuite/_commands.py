@@ -78,10 +78,14 @@ def _run(command, forget, output, quiet, check, callback):
                         goes_on = goes_on and callback(Run(output), float(asked[2])) is not False
                     except BaseException as error:
                         raised, goes_on = error, False
-                    # If the program has died, its output ends.
-                    with contextlib.suppress(BrokenPipeError):
+                    # If the program has died, its output ends, and what it did not read must not be sent again when
+                    # the pipe is closed.
+                    try:
                         process.stdin.write("go\n" if goes_on else "stop\n")
                         process.stdin.flush()
+                    except BrokenPipeError:
+                        with contextlib.suppress(BrokenPipeError):
+                            process.stdin.close()
                     continue
                 last.append(line)
                 # The plan names the directory of the results.
