@@ -74,6 +74,8 @@ pub(crate) mod device;
 mod field;
 mod flux_points;
 mod foreign;
+mod functions;
+mod linelets;
 pub(crate) mod lines;
 mod mass;
 mod part;
@@ -93,6 +95,8 @@ pub use boundary_points::{BoundaryPoints, Triplet};
 pub use continuous::VertexInterpolation;
 pub use field::EllipticErrors;
 pub use flux_points::FluxPoints;
+
+pub use linelets::{LineletInverse, LineletSummary};
 pub use places::elliptic_places;
 pub(crate) use reaction::check_factor;
 pub use transfer::PTransfer;

@@ -7,6 +7,7 @@
 
 mod block_jacobi;
 mod halves;
+mod linelets;
 mod lines;
 mod mass;
 mod places;
@@ -17,11 +18,12 @@ mod transfer;
 mod universal;
 
 pub use block_jacobi::CudaBlockInverse;
+pub use linelets::CudaLinelets;
 pub use mass::CudaMass;
 pub use transfer::CudaPTransfer;
 
 use crate::elliptic::device::{DevicePart, DeviceSpan};
-use crate::elliptic::{BlockInverse, Sipdg};
+use crate::elliptic::{BlockInverse, LineletInverse, Sipdg};
 use crate::error::OpsError;
 use dgsuite_basis::Shape;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, Source};
@@ -345,6 +347,14 @@ impl<T: Scalar> CudaSipdg<T> {
     /// [`OpsError::Elliptic`] if `host` does not belong to this operator, and errors of the device.
     pub fn block_inverses(&self, host: &BlockInverse<f64>) -> Result<CudaBlockInverse<T>, OpsError> {
         CudaBlockInverse::new(self, host)
+    }
+
+    /// Copies the host's point Jacobi with linelets to the device.
+    ///
+    /// # Errors
+    /// [`OpsError::Elliptic`] if `host` does not belong to this operator, and errors of the device.
+    pub fn linelets(&self, host: &LineletInverse<f64>) -> Result<CudaLinelets<T>, OpsError> {
+        CudaLinelets::new(self, host)
     }
 
     /// Copies the mass matrix of the host's operator and its inverse to the device.

@@ -3,6 +3,7 @@
 //! It works at cubature points, in double precision and with scalars, independently of the matrix-free
 //! product, which tests compare with it.
 
+use super::functions::Functions;
 use super::space::ElementTerms;
 use super::{Beyond, EllipticBoundary, Sipdg, Space};
 use crate::lanes::simd::PackScalar;
@@ -10,17 +11,6 @@ use crate::space::layout::PerPoint;
 use dgsuite_basis::Matrix;
 use rayon::prelude::*;
 use sprs::CsMat;
-
-/// Terms of the bilinear form at the points of a side.
-struct SideTerms {
-    /// First row in the tables of the reference element.
-    first: usize,
-    /// `[point][function]` physical normal derivatives.
-    slopes: Vec<f64>,
-    /// `w κ_f sJ`; without κ_f where only the derivatives are used.
-    weight: Vec<f64>,
-    tau: f64,
-}
 
 /// The matrix of the unknowns in compressed rows; columns ascend in each row, zeros are omitted.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,25 +36,87 @@ const RUNS: usize = 32;
 /// The number of an entry that is not an unknown.
 const NOWHERE: u32 = u32::MAX;
 
+/// Adds `left_i f_j` for `j ≥ i` to blocks `[i][j][k]` of the functions `i count + k`.
+fn add_products(out: &mut [f64], count: usize, left: &[f64], f: &[f64]) {
+    let n = left.len() / count;
+    if count == 1 {
+        for (i, row) in out.chunks_exact_mut(n).enumerate() {
+            for (out, f) in row[i..].iter_mut().zip(&f[i..]) {
+                *out += left[i] * f;
+            }
+        }
+        return;
+    }
+    for (i, left) in left.chunks_exact(count).enumerate() {
+        for (j, f) in f.chunks_exact(count).enumerate().skip(i) {
+            let out = &mut out[(i * n + j) * count..][..count];
+            out.iter_mut().zip(left).zip(f).for_each(|((out, left), f)| *out += left * f);
+        }
+    }
+}
+
+/// As [`add_products`], `left_i f_j − right_i g_j`.
+fn add_differences(out: &mut [f64], count: usize, [left, f]: [&[f64]; 2], [right, g]: [&[f64]; 2]) {
+    let n = left.len() / count;
+    for i in 0..n {
+        for k in 0..count {
+            let (left, right) = (left[i * count + k], right[i * count + k]);
+            if left == 0.0 && right == 0.0 {
+                continue;
+            }
+            let row = out[i * n * count..].iter_mut().skip(k).step_by(count).take(n).skip(i);
+            let of = f.iter().zip(g).skip(k).step_by(count).skip(i);
+            for (out, (f, g)) in row.zip(of) {
+                *out += left * f - right * g;
+            }
+        }
+    }
+}
+
+/// Adds `v_i φ_j + d_i s_j` to blocks `[i][j][k]` of the sizes `[n, m, count]`; `function(i, k)` is the
+/// number of each function, of the rows and of the columns.
+pub(super) fn add_coupling(
+    out: &mut [f64],
+    [n, m, count]: [usize; 3],
+    [[v, d], [phi, s]]: [[&[f64]; 2]; 2],
+    [row, column]: [&dyn Fn(usize, usize) -> usize; 2],
+) {
+    for i in 0..n {
+        for k in 0..count {
+            let at = row(i, k);
+            let (v, d) = (v[at], d[at]);
+            if count == 1 {
+                for (out, (phi, s)) in out[i * m..(i + 1) * m].iter_mut().zip(phi.iter().zip(s)) {
+                    *out += v * phi + d * s;
+                }
+                continue;
+            }
+            for j in 0..m {
+                let at = column(j, k);
+                out[(i * m + j) * count + k] += v * phi[at] + d * s[at];
+            }
+        }
+    }
+}
+
 impl<T: PackScalar> Space<T> {
     /// `∫ κ ∇φ_i·∇φ_j + λ φ_i φ_j` on one element: calls `add(factor, f)`, where `factor f_i f_j` is to be
     /// added for all `i, j`.
-    fn volume_terms(&self, element: usize, terms: &ElementTerms, mut add: impl FnMut(f64, &[f64])) {
-        let reference = &self.tables_of(element).reference;
-        let (np, dim) = (reference.n_basis, self.problem.mesh.dim);
-        let mut slope = vec![0.0; np];
+    fn volume_terms(&self, terms: &ElementTerms, of: &Functions<'_>, mut add: impl FnMut(f64, &[f64])) {
+        let dim = self.problem.mesh.dim;
+        let mut slope = vec![0.0; of.len()];
         for (q, (jw, metric)) in terms.jw.iter().zip(&terms.metric).enumerate() {
             for x in 0..dim {
                 slope.fill(0.0);
-                for (d, row) in metric.iter().enumerate().take(dim) {
-                    for (slope, derivative) in slope.iter_mut().zip(reference.derivative[d].row(q)) {
+                for (row, derivative) in metric.iter().zip(&of.derivative) {
+                    for (slope, derivative) in slope.iter_mut().zip(derivative.row(q)) {
                         *slope += row[x] * derivative;
                     }
                 }
                 add(jw * terms.kappa[q], &slope);
             }
             if terms.lambda[q] != 0.0 {
-                add(jw * terms.lambda[q], reference.interp_volume.row(q));
+                add(jw * terms.lambda[q], of.value.row(q));
             }
         }
     }
@@ -73,7 +125,7 @@ impl<T: PackScalar> Space<T> {
     /// `add(point, stiffness, penalty, b)` at each face point, where
     /// `penalty φ_i φ_j − stiffness (φ_i s_j + s_i φ_j)` is to be added, with the derivatives `s` along the
     /// conormal `b`; `point` is a row of the tables of the reference element.
-    fn face_terms(
+    pub(super) fn face_terms(
         &self,
         element: usize,
         terms: &ElementTerms,
@@ -108,50 +160,59 @@ impl<T: PackScalar> Space<T> {
     }
 
     fn own_block(&self, element: usize, terms: &ElementTerms) -> Matrix {
-        let tables = self.tables_of(element);
-        let reference = &tables.reference;
-        let np = reference.n_basis;
-        let mut out = Matrix::zeros(np, np);
-        let upper = &mut out.data;
-        self.volume_terms(element, terms, |factor, f| {
-            for (i, row) in upper.chunks_exact_mut(np).enumerate() {
-                let left = factor * f[i];
-                for (out, f) in row[i..].iter_mut().zip(&f[i..]) {
-                    *out += left * f;
-                }
-            }
+        let nodal = Functions::nodal(self.tables_of(element));
+        Matrix::from_row_major(nodal.len(), nodal.len(), self.own_blocks(element, terms, &nodal, 1))
+    }
+
+    /// The bilinear form of functions of one element, in `count` diagonal blocks: of the functions
+    /// `i count + k`, those with the same k. Returns `[i][j][k]`.
+    pub(super) fn own_blocks(
+        &self,
+        element: usize,
+        terms: &ElementTerms,
+        of: &Functions<'_>,
+        count: usize,
+    ) -> Vec<f64> {
+        let n = of.len() / count;
+        let mut out = vec![0.0; n * n * count];
+        let mut left = vec![0.0; of.len()];
+        self.volume_terms(terms, of, |factor, f| {
+            left.iter_mut().zip(f).for_each(|(left, f)| *left = factor * f);
+            add_products(&mut out, count, &left, f);
         });
+        let mut right = vec![0.0; of.len()];
         self.face_terms(element, terms, |point, stiffness, penalty, conormal| {
-            let phi = reference.interp_face.row(point);
-            let slopes = tables.slopes(point, conormal);
-            for (i, row) in upper.chunks_exact_mut(np).enumerate() {
-                if stiffness == 0.0 {
-                    for j in i..np {
-                        row[j] += penalty * phi[i] * phi[j];
-                    }
-                    continue;
-                }
-                let (left, slope) = (penalty * phi[i] - stiffness * slopes[i], stiffness * phi[i]);
-                if left == 0.0 && slope == 0.0 {
-                    continue;
-                }
-                for j in i..np {
-                    row[j] += left * phi[j] - slope * slopes[j];
-                }
+            let phi = of.trace.row(point);
+            let slopes = of.slopes(point, conormal);
+            if stiffness == 0.0 {
+                left.iter_mut().zip(phi).for_each(|(left, phi)| *left = penalty * phi);
+                add_products(&mut out, count, &left, phi);
+                return;
             }
+            for (i, phi) in phi.iter().enumerate() {
+                left[i] = penalty * phi - stiffness * slopes[i];
+                right[i] = stiffness * phi;
+            }
+            add_differences(&mut out, count, [&left, phi], [&right, &slopes]);
         });
-        for i in 0..np {
+        for i in 0..n {
             for j in 0..i {
-                out[(i, j)] = out[(j, i)];
+                for k in 0..count {
+                    out[(i * n + j) * count + k] = out[(j * n + i) * count + k];
+                }
             }
         }
         // An element can be its own neighbour across a periodic boundary.
         for face in 0..self.problem.mesh.shape(element).n_faces() {
             if let Beyond::Element { side, .. } = self.across(element, face)
                 && side.element as usize == element
-                && let Some((_, block)) = self.coupling(element, face, terms)
             {
-                out = out.add_scaled(1.0, &block);
+                let mut block = vec![0.0; out.len()];
+                self.coupled(element, face, terms, [of, of], |ours, theirs| {
+                    let function = |i: usize, k: usize| i * count + k;
+                    add_coupling(&mut block, [n, n, count], [ours, theirs], [&function, &function]);
+                });
+                out.iter_mut().zip(block).for_each(|(out, v)| *out += v);
             }
         }
         out
@@ -159,7 +220,7 @@ impl<T: PackScalar> Space<T> {
 
     /// The diagonal of an element's diagonal block. Only functions that do not vanish at a point contribute
     /// there: with nodes on lines, few of all.
-    fn own_diagonal(&self, element: usize, terms: &ElementTerms) -> Vec<f64> {
+    pub(super) fn own_diagonal(&self, element: usize, terms: &ElementTerms) -> Vec<f64> {
         let tables = self.tables_of(element);
         let dim = self.problem.mesh.dim;
         let mut out = vec![0.0; tables.reference.n_basis];
@@ -196,43 +257,53 @@ impl<T: PackScalar> Space<T> {
         out
     }
 
-    /// Normal derivatives at the points of a side, `w κ_f sJ`, and τ.
-    fn side(&self, element: usize, face: usize, terms: &ElementTerms) -> SideTerms {
-        let tables = self.tables_of(element);
-        let offsets = &tables.reference.face_offsets;
-        let (first, end) = (offsets[face], offsets[face + 1]);
-        let (tau, kappa) = self.face_coefficients(element, face);
-        let weight = terms.face[first..end].iter().zip(kappa).map(|(p, k)| k * p.weight).collect();
-        let conormals = terms.face[first..end].iter().map(|point| point.conormal());
-        SideTerms { first, slopes: tables.slopes(first, conormals), weight, tau }
-    }
-
     /// The neighbour across a face and the off-diagonal block that couples an element to it; `None` at a
     /// boundary.
     fn coupling(&self, element: usize, face: usize, terms: &ElementTerms) -> Option<(usize, Matrix)> {
-        let Beyond::Element { side: plus, .. } = self.across(element, face) else { return None };
-        let (other, their_face) = (plus.element as usize, plus.face as usize);
-        let (ours, theirs) = (self.tables_of(element), self.tables_of(other));
-        let (np, nq) = (ours.reference.n_basis, theirs.reference.n_basis);
-        let side = self.side(element, face, terms);
-        let slopes =
-            theirs.slopes(theirs.reference.face_offsets[their_face], self.conormals(other, their_face));
-        let meets = self.meeting_points(element, face);
-        let mut out = Matrix::zeros(np, nq);
-        // − τ φ_i φ_j⁺ + ½ φ_i ∂φ_j⁺/∂n⁺ + ½ φ_j⁺ ∂φ_i/∂n, with the normal n⁺ of the other side.
-        for (q, (&m, w)) in meets.iter().zip(&side.weight).enumerate() {
-            let phi = ours.reference.interp_face.row(side.first + q);
-            let phi_plus = theirs.reference.interp_face.row(theirs.reference.face_offsets[their_face] + m);
-            let slope_plus = &slopes[m * nq..(m + 1) * nq];
-            let slope = &side.slopes[q * np..(q + 1) * np];
-            for (i, row) in out.data.chunks_exact_mut(nq).enumerate() {
-                let (value, derivative) = (w * (0.5 * slope[i] - side.tau * phi[i]), 0.5 * w * phi[i]);
-                for (out, (phi, slope)) in row.iter_mut().zip(phi_plus.iter().zip(slope_plus)) {
-                    *out += value * phi + derivative * slope;
-                }
-            }
-        }
+        let Beyond::Element { side, .. } = self.across(element, face) else { return None };
+        let other = side.element as usize;
+        let of = [element, other].map(|e| Functions::nodal(self.tables_of(e)));
+        let mut out = Matrix::zeros(of[0].len(), of[1].len());
+        let sizes = [of[0].len(), of[1].len(), 1];
+        let function = |i: usize, _: usize| i;
+        self.coupled(element, face, terms, [&of[0], &of[1]], |ours, theirs| {
+            add_coupling(&mut out.data, sizes, [ours, theirs], [&function, &function]);
+        });
         Some((other, out))
+    }
+
+    /// The bilinear form of functions of an element and functions of its neighbour across a face,
+    /// `∫ κ_f (−τ φ_i φ_j⁺ + ½ φ_i ∂φ_j⁺/∂n⁺ + ½ φ_j⁺ ∂φ_i/∂n)` with the normal n⁺ of the other side: calls
+    /// `add([v, d], [φ⁺, s⁺])` at each point of the face, where `v_i φ_j⁺ + d_i s_j⁺` is to be added.
+    pub(super) fn coupled(
+        &self,
+        element: usize,
+        face: usize,
+        terms: &ElementTerms,
+        [ours, theirs]: [&Functions<'_>; 2],
+        mut add: impl FnMut([&[f64]; 2], [&[f64]; 2]),
+    ) {
+        let Beyond::Element { side: plus, .. } = self.across(element, face) else { return };
+        let (other, their_face) = (plus.element as usize, plus.face as usize);
+        let offsets = &self.tables_of(element).reference.face_offsets;
+        let (first, end) = (offsets[face], offsets[face + 1]);
+        let their_first = self.tables_of(other).reference.face_offsets[their_face];
+        let (tau, kappa) = self.face_coefficients(element, face);
+        let slopes = ours.slopes(first, terms.face[first..end].iter().map(|point| point.conormal()));
+        let slopes_plus = theirs.slopes(their_first, self.conormals(other, their_face));
+        let (n, n_plus) = (ours.len(), theirs.len());
+        let (mut value, mut derivative) = (vec![0.0; n], vec![0.0; n]);
+        let points = self.meeting_points(element, face).iter().zip(&terms.face[first..end]).zip(kappa);
+        for (q, ((&m, point), kappa)) in points.enumerate() {
+            let w = kappa * point.weight;
+            let (phi, slope) = (ours.trace.row(first + q), &slopes[q * n..(q + 1) * n]);
+            for (i, phi) in phi.iter().enumerate() {
+                value[i] = w * (0.5 * slope[i] - tau * phi);
+                derivative[i] = 0.5 * w * phi;
+            }
+            let phi_plus = theirs.trace.row(their_first + m);
+            add([&value, &derivative], [phi_plus, &slopes_plus[m * n_plus..(m + 1) * n_plus]]);
+        }
     }
 
     /// The blocks in the rows of an element: its own, then those of its neighbours, each once.

@@ -157,23 +157,6 @@ impl Tables {
         &self.meets[face][orientation as usize]
     }
 
-    /// `[point][function]` physical normal derivatives `Σ_d b_d ∂φ/∂r_d` at the face points from `first` on.
-    pub(super) fn slopes(&self, first: usize, conormals: impl IntoIterator<Item = [f64; 3]>) -> Vec<f64> {
-        let dim = self.reference.spec.shape.dim();
-        let conormals = conormals.into_iter();
-        let mut out = Vec::with_capacity(conormals.size_hint().0 * self.reference.n_basis);
-        for (q, b) in conormals.enumerate() {
-            let start = out.len();
-            out.resize(start + self.reference.n_basis, 0.0);
-            for (d, b) in b.iter().enumerate().take(dim) {
-                for (out, derivative) in out[start..].iter_mut().zip(self.face_derivative[d].row(first + q)) {
-                    *out += b * derivative;
-                }
-            }
-        }
-        out
-    }
-
     /// The functions that do not vanish at a volume point, and their values.
     pub(super) fn values_at(&self, point: usize) -> &[(usize, f64)] {
         &self.values.rows[point]

@@ -90,7 +90,7 @@ fn room_for<T: PackScalar>(len: usize) -> Option<[Buffer<T>; 2]> {
 }
 
 /// `m ⊗ … ⊗ m` a direction at a time; `m` has `rows` rows and `cols` columns.
-fn along(m: &Matrix, dim: usize, rows: usize, cols: usize) -> Vec<(Rows, usize)> {
+pub(super) fn along(m: &Matrix, dim: usize, rows: usize, cols: usize) -> Vec<(Rows, usize)> {
     let mut sizes = vec![cols; dim];
     (0..dim)
         .map(|d| {

@@ -4,6 +4,7 @@
 
 mod boundary_points;
 mod convergence;
+mod linelets;
 mod operator;
 mod places;
 mod reaction;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use dgsuite_amg::{LinearOperator, Preconditioner, Transfer};
 use dgsuite_gpu::HostVector;
 use dgsuite_ops::PackScalar;
-use dgsuite_ops::elliptic::{BlockInverse, BoundaryField, Field, PTransfer, Sipdg};
+use dgsuite_ops::elliptic::{BlockInverse, BoundaryField, Field, LineletInverse, PTransfer, Sipdg};
 
 use super::{BadDatum, EllipticCondition};
 
@@ -41,6 +41,15 @@ impl Preconditioner<HostVector<f64>> for InverseMass {
 pub(crate) struct Blocks<T: PackScalar>(pub(crate) BlockInverse<T>);
 
 impl<T: PackScalar> Preconditioner<HostVector<T>> for Blocks<T> {
+    fn apply(&mut self, r: &HostVector<T>, z: &mut HostVector<T>) {
+        self.0.apply(r, z);
+    }
+}
+
+/// Point Jacobi with linelets as a preconditioner.
+pub(crate) struct Linelets<T: PackScalar>(pub(crate) LineletInverse<T>);
+
+impl<T: PackScalar> Preconditioner<HostVector<T>> for Linelets<T> {
     fn apply(&mut self, r: &HostVector<T>, z: &mut HostVector<T>) {
         self.0.apply(r, z);
     }

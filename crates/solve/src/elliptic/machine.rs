@@ -100,6 +100,8 @@ pub(crate) trait Machine {
     fn jacobi<T: Number>(&self, a: &Self::Operator<T>) -> Result<Piece<Of<Self, T>>, EllipticError>;
     /// The inverses of the element blocks.
     fn block_jacobi<T: Number>(&self, a: &Self::Operator<T>) -> Result<Piece<Of<Self, T>>, EllipticError>;
+    /// Point Jacobi with linelets.
+    fn linelets<T: Number>(&self, a: &Self::Operator<T>) -> Result<Piece<Of<Self, T>>, EllipticError>;
 
     /// The transfer between two orders.
     fn between_orders<T: Number>(

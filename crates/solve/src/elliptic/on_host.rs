@@ -9,7 +9,7 @@ use dgsuite_amg::{
 use dgsuite_gpu::{Host, HostVector};
 use dgsuite_ops::elliptic::Sipdg;
 
-use super::bridge::{BetweenOrders, Blocks, InverseMass, Operator};
+use super::bridge::{BetweenOrders, Blocks, InverseMass, Linelets, Operator};
 use super::continuous::ContinuousSpace;
 use super::entries::{Compact, Reordered, Unknowns, compact, inverse_diagonal};
 use super::krylov::{Krylov, Solver};
@@ -116,6 +116,12 @@ impl Machine for OnHost<'_> {
         let inverse = a.0.block_inverses()?;
         let bytes = inverse.bytes();
         Ok(Piece::new(Blocks(inverse), bytes))
+    }
+
+    fn linelets<T: Number>(&self, a: &Operator<T>) -> Result<Piece<Vector<T>>, EllipticError> {
+        let inverse = a.0.linelet_inverse()?;
+        let bytes = inverse.bytes();
+        Ok(Piece::new(Linelets(inverse), bytes))
     }
 
     fn between_orders<T: Number>(

@@ -134,6 +134,7 @@ fn p_multigrid<M: Machine, T: Number>(
         };
         let inverse = match options.smoother() {
             SmootherKind::BlockJacobi => machine.block_jacobi(&fine)?,
+            SmootherKind::Linelets => machine.linelets(&fine)?,
             _ => machine.jacobi(&fine)?,
         };
         let of = M::sizes(&fine);

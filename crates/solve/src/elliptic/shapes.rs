@@ -8,32 +8,62 @@ pub(super) fn is_simplicial(mesh: &Mesh) -> bool {
     mesh.sets.iter().all(|set| matches!(set.shape, Shape::Triangle | Shape::Tetrahedron))
 }
 
-/// An element is stretched if the lengths of its edges differ by more than this factor. There, the extra
-/// iterations of point smoothers and continuous functions outweigh their lower cost per iteration.
+/// Where the aspect ratio of elements other than simplices exceeds this, continuous functions take more
+/// iterations than point smoothers of the matrix of order 1 cost.
 const STRETCHED: f64 = 30.0;
+
+/// Elements above this aspect ratio are thin: point smoothers take twice as many iterations.
+const THIN: f64 = 3.0;
 
 /// Returns whether more than a hundredth of the elements are stretched; simplices do not count.
 pub(super) fn is_stretched(mesh: &Mesh) -> bool {
-    let mut stretched = 0;
-    for set in &mesh.sets {
-        if matches!(set.shape, Shape::Triangle | Shape::Tetrahedron) {
-            continue;
-        }
-        let faces: Vec<&[usize]> = (0..set.shape.n_faces()).map(|f| set.shape.face_vertices(f)).collect();
-        for element in set.first..set.first + set.len() {
-            let vertices = mesh.element_vertices(element);
-            let (mut shortest, mut longest) = (f64::INFINITY, 0.0_f64);
-            for face in &faces {
-                for (k, &v) in face.iter().enumerate() {
-                    let [a, b] = [v, face[(k + 1) % face.len()]].map(|v| mesh.points[vertices[v] as usize]);
-                    let square: f64 = (0..3).map(|d| (a[d] - b[d]).powi(2)).sum();
-                    (shortest, longest) = (shortest.min(square), longest.max(square));
-                }
-            }
-            stretched += usize::from(longest > STRETCHED * STRETCHED * shortest);
-        }
+    let simplex = |e: usize| matches!(mesh.shape(e), Shape::Triangle | Shape::Tetrahedron);
+    many(mesh, |e| !simplex(e) && aspect_ratio(mesh, e) > STRETCHED)
+}
+
+/// Returns whether more than a hundredth of the elements are thin.
+pub(super) fn is_thin(mesh: &Mesh) -> bool {
+    many(mesh, |e| aspect_ratio(mesh, e) > THIN)
+}
+
+fn many(mesh: &Mesh, counts: impl Fn(usize) -> bool) -> bool {
+    let allowed = mesh.n_elements() / 100;
+    (0..mesh.n_elements()).filter(|e| counts(*e)).nth(allowed).is_some()
+}
+
+/// The longest edge of an element divided by its shortest; on a simplex by its height above the largest face,
+/// relative to that of half a square, or a sixth of a cube.
+fn aspect_ratio(mesh: &Mesh, element: usize) -> f64 {
+    let shape = mesh.shape(element);
+    let vertices = mesh.element_vertices(element);
+    let point = |v: usize| mesh.points[vertices[v] as usize];
+    let minus = |a: [f64; 3], b: [f64; 3]| -> [f64; 3] { std::array::from_fn(|d| a[d] - b[d]) };
+    let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    let cross = |a: [f64; 3], b: [f64; 3]| {
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    };
+    let squares = shape.edges().iter().map(|&[a, b]| {
+        let edge = minus(point(b), point(a));
+        dot(edge, edge)
+    });
+    let (shortest, longest) = squares.fold((f64::INFINITY, 0.0_f64), |(s, l), x| (s.min(x), l.max(x)));
+    if !matches!(shape, Shape::Triangle | Shape::Tetrahedron) {
+        return (longest / shortest).sqrt();
     }
-    100 * stretched > mesh.n_elements()
+    let sides =
+        [1, 2, 3].map(|v| if v < vertices.len() { minus(point(v), point(0)) } else { [0.0, 0.0, 1.0] });
+    let volume = dot(cross(sides[0], sides[1]), sides[2]).abs();
+    let area = |face: usize| {
+        let corners: Vec<[f64; 3]> = shape.face_vertices(face).iter().map(|v| point(*v)).collect();
+        let along = minus(corners[1], corners[0]);
+        let across = corners.get(2).map_or([0.0, 0.0, 1.0], |c| minus(*c, corners[0]));
+        let normal = cross(along, across);
+        dot(normal, normal).sqrt()
+    };
+    let largest = (0..shape.n_faces()).map(area).fold(0.0, f64::max);
+    // 2 for half a square, √6 for a sixth of a cube.
+    let regular = if shape == Shape::Triangle { 2.0 } else { 6.0_f64.sqrt() };
+    longest.sqrt() * largest / volume / regular
 }
 
 #[cfg(test)]
@@ -52,6 +82,27 @@ mod tests {
             let mut mesh = Rectangle::unit(shape, 3).build().unwrap();
             mesh.map(|[x, y, z]| [x, height * y, z]).unwrap();
             assert_eq!(is_stretched(&mesh), stretched, "{shape:?} {height}");
+        }
+    }
+
+    #[test]
+    fn aspect_ratios_are_those_of_the_boxes_that_are_cut() {
+        for shape in [Shape::Triangle, Shape::Quadrilateral, Shape::Tetrahedron, Shape::Hexahedron] {
+            for aspect in [1.0, 2.0, 10.0, 1000.0] {
+                let mut mesh = Rectangle::unit(shape, 2).build().unwrap();
+                let last = shape.dim() - 1;
+                mesh.map(|mut x| {
+                    x[last] /= aspect;
+                    x
+                })
+                .unwrap();
+                for e in 0..mesh.n_elements() {
+                    let found = aspect_ratio(&mesh, e);
+                    let close = if aspect == 1.0 { 1e-12 } else { 0.35 * aspect };
+                    assert!((found - aspect).abs() <= close, "{shape:?} {aspect} {found}");
+                }
+                assert_eq!(is_thin(&mesh), aspect > 3.0, "{shape:?} {aspect}");
+            }
         }
     }
 }

@@ -21,11 +21,9 @@ pub fn residuals(cause: &SolveError) -> String {
 /// Returns the keys that help.
 pub fn hint(system: LinearSystem, cause: &SolveError) -> String {
     let (solver, more) = match system {
-        LinearSystem::Pressure => (
-            "solver.pressure",
-            "on long thin elements try `solver.pressure.preconditioner: amg`, or \
-                                 `solver.pressure.smoother: block-jacobi`",
-        ),
+        LinearSystem::Pressure => {
+            ("solver.pressure", "on long thin elements try `solver.pressure.smoother: linelets`")
+        }
         LinearSystem::Velocity | LinearSystem::Penalties => {
             ("solver.velocity", "smaller steps (`time.dt`) need fewer iterations")
         }

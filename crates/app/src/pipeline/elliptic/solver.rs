@@ -52,7 +52,9 @@ pub fn read_from(section: &Section<'_>, default: SolverOptions) -> Result<Solver
         return Err(InputError::range(degree, format!("from 1 to {MAX_DEGREE}")));
     }
     let smoother = section.choice("smoother", &SmootherKind::WORDS)?;
-    let blocks = smoother.as_ref().filter(|smoother| smoother.value == SmootherKind::BlockJacobi);
+    let blocks = smoother
+        .as_ref()
+        .filter(|smoother| matches!(smoother.value, SmootherKind::BlockJacobi | SmootherKind::Linelets));
     if let Some(blocks) = blocks.filter(|_| preconditioner == Preconditioning::Amg) {
         let problem = Problem::Misplaced {
             key: format!("{}: {}", blocks.key, blocks.value.word()),

@@ -46,10 +46,14 @@ macro_rules! linear {
             .of($models),
             key(
                 concat!($section, ".smoother"),
-                &[Words(&["chebyshev", "chebyshev4", "jacobi", "block-jacobi"])],
-                Says("`chebyshev4`; `block-jacobi` from order 3 on meshes with pyramids"),
+                &[Words(&["chebyshev", "chebyshev4", "jacobi", "block-jacobi", "linelets"])],
+                Says(
+                    "`linelets` on thin elements, `block-jacobi` from order 3 on meshes with pyramids, else \
+                     `chebyshev4`",
+                ),
                 "The smoother: Chebyshev polynomials of the first or fourth kind, damped Jacobi sweeps, or (for \
-                 `pmg-amg`) polynomials of the fourth kind with the inverse blocks of the elements.",
+                 `pmg-amg`) polynomials of the fourth kind with the inverse blocks of the elements, or with the \
+                 diagonal and solves along lines of thin elements.",
             )
             .of($models),
             key(
@@ -73,8 +77,8 @@ macro_rules! linear {
                 concat!($section, ".coarse_space"),
                 &[Words(&["continuous", "discontinuous"])],
                 Says(
-                    "`discontinuous` on the CPU, and for order 1 on elements other than simplices that are \
-                     stretched by 30 or more; else `continuous` on a GPU",
+                    "`continuous` on a GPU and with `linelets`; `discontinuous` on the CPU without them, and on a GPU \
+                     for order 1 on elements other than simplices that are stretched by 30 or more",
                 ),
                 "The space of algebraic multigrid below `pmg-amg`: continuous functions of the vertices below \
                  order 1, or the matrix of order 1.",

@@ -39,8 +39,8 @@ impl Failure {
                         "raise `solver.max_iterations`, or try `solver.preconditioner: pmg-amg`"
                     }
                     _ => {
-                        "multigrid (`solver.preconditioner: pmg-amg`, or `amg` on long thin elements) needs far \
-                          fewer iterations; or raise `solver.max_iterations`"
+                        "multigrid (`solver.preconditioner: pmg-amg`) needs far fewer iterations; or raise \
+                          `solver.max_iterations`"
                     }
                 };
                 (Status::Failed, hint.to_owned())
@@ -58,8 +58,10 @@ impl Failure {
                 if solver.orders() == Orders::Half && plan.setup.order > 2 {
                     hint.push_str("; `solver.coarsening: minus-one` saves iterations at high order");
                 }
-                if solver.smoother() != SmootherKind::BlockJacobi {
-                    hint.push_str("; on long thin elements try `solver.preconditioner: amg`, or `solver.smoother: block-jacobi`");
+                if solver.smoother() != SmootherKind::Linelets
+                    && solver.preconditioner != Preconditioning::Amg
+                {
+                    hint.push_str("; on long thin elements try `solver.smoother: linelets`");
                 }
                 (Status::Failed, hint)
             }

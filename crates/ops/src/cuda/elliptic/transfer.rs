@@ -25,7 +25,7 @@ pub struct CudaPTransfer<T: Scalar> {
 }
 
 /// One launch.
-struct Step<T: Scalar> {
+pub(super) struct Step<T: Scalar> {
     function: Function,
     config: LaunchConfig,
     factors: Vec<DeviceRows<T>>,
@@ -34,7 +34,7 @@ struct Step<T: Scalar> {
 }
 
 impl<T: Scalar> Step<T> {
-    fn new(
+    pub(super) fn new(
         cuda: &Cuda,
         factors: &[Rows],
         first: [usize; 2],
@@ -70,7 +70,12 @@ impl<T: Scalar> Step<T> {
         Ok(Self { function, config, factors, first, n_elements })
     }
 
-    fn launch(&self, cuda: &Cuda, from: &CudaVector<T>, to: &mut CudaVector<T>) -> Result<(), GpuError> {
+    pub(super) fn launch(
+        &self,
+        cuda: &Cuda,
+        from: &CudaVector<T>,
+        to: &mut CudaVector<T>,
+    ) -> Result<(), GpuError> {
         let matrices: Vec<MatrixArgument> = self.factors.iter().map(DeviceRows::argument).collect();
         let mut args = Args::new();
         match matrices[..] {

@@ -199,6 +199,21 @@ fn compare_levels<T: Scalar>(
     let difference = gap(&on_device.download(&au).expect("a result"), &z, largest * rounding);
     assert!(difference <= 8.0, "{what}: block Jacobi differs by {difference:.1} roundings");
 
+    let mut linelets = host.linelet_inverse().expect("linelets");
+    let mut twin = on_device.linelets(&linelets).expect("linelets on the device");
+    linelets.apply(u, &mut z);
+    twin.apply(&on, &mut au).expect("a launch");
+    // Entries that fill up the host's blocks are arbitrary.
+    let real = |a: &Sipdg<f64>, v: Vec<f64>| {
+        let one = a.project(&|_, _| 1.0);
+        v.into_iter().zip(one).map(|(v, o)| if o == 0.0 { 0.0 } else { v }).collect::<Vec<_>>()
+    };
+    let z = real(host, z);
+    let largest = z.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let found = real(host, on_device.download(&au).expect("a result"));
+    let difference = gap(&found, &z, largest * rounding);
+    assert!(difference <= 64.0, "{what}: linelets differ by {difference:.1} roundings");
+
     if order == 1 {
         return;
     }
@@ -214,11 +229,6 @@ fn compare_levels<T: Scalar>(
     let mut low = coarse_twin.upload(&down.iter().map(|_| 9.0).collect::<Vec<_>>()).expect("room");
     twin.restrict(&on, &mut low).expect("a launch");
     twin.prolong_add(&coarse_twin.upload(&c).expect("room"), &mut fine).expect("a launch");
-    // Entries that fill up the host's blocks are arbitrary.
-    let real = |a: &Sipdg<f64>, v: Vec<f64>| {
-        let one = a.project(&|_, _| 1.0);
-        v.into_iter().zip(one).map(|(v, o)| if o == 0.0 { 0.0 } else { v }).collect::<Vec<_>>()
-    };
     for (name, a, found, wanted) in [
         ("prolongation", host, on_device.download(&fine).expect("a result"), up),
         ("restriction", &coarse, coarse_twin.download(&low).expect("a result"), down),
@@ -253,6 +263,25 @@ pub(crate) fn few() -> Vec<Case> {
         cases.push(("end curved".to_owned(), curved_row(dim, 33, 0.8), p, c));
     }
     cases.push(("quadrilaterals at the end".to_owned(), row_with_end(2, 33, 3), 2, Jumps));
+    // Thin elements, which have linelets.
+    for (cells, n, geometry, p) in [
+        (Cells::Of(Shape::Triangle), 3, 1, 3),
+        (Cells::Of(Shape::Quadrilateral), 3, 2, 3),
+        (Cells::Mixed2, 3, 1, 2),
+        (Cells::Of(Shape::Hexahedron), 2, 1, 2),
+        (Cells::Of(Shape::Prism), 2, 1, 2),
+        (Cells::Mixed3, 1, 1, 1),
+    ] {
+        let mut thin = mesh(cells, n, geometry, false);
+        let thin_mesh = Arc::get_mut(&mut thin).expect("a mesh of its own");
+        let last = thin_mesh.dim - 1;
+        let flat = |mut x: [f64; 3]| {
+            x[last] *= 0.05;
+            x
+        };
+        thin_mesh.map(flat).expect("an affine map");
+        cases.push((format!("thin {cells:?}"), thin, p, One));
+    }
     for n in [1, 7, 8, 9, 33] {
         cases.push(("row".to_owned(), row(2, n), [1, 2, 3, 4, 6][n % 5], if n == 8 { One } else { Jumps }));
         cases.push(("row".to_owned(), row(3, n), [3, 2, 1, 3, 2][n % 5], if n == 9 { One } else { Jumps }));

@@ -366,7 +366,7 @@ fn child() {
             let start = std::time::Instant::now();
             // All elements use the same vectors on the device; copies between them are tested on mixed
             // meshes.
-            let levels = what.starts_with("Mixed") || what.contains("Quadrilateral");
+            let levels = what.contains("Mixed") || what.contains("Quadrilateral") || what.starts_with("thin");
             compare_elliptic::<f64>(&cuda, mesh, what, *p, *coefficients, levels);
             if [7, 9].contains(&mesh.n_elements()) {
                 compare_elliptic::<f32>(&cuda, mesh, what, *p, *coefficients, levels);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dgsuite_amg::{LinearOperator, Preconditioner, Transfer};
 use dgsuite_gpu::{CudaVector, Scalar, Vector};
-use dgsuite_ops::cuda::{CudaBlockInverse, CudaMass, CudaPTransfer, CudaSipdg};
+use dgsuite_ops::cuda::{CudaBlockInverse, CudaLinelets, CudaMass, CudaPTransfer, CudaSipdg};
 
 /// The discrete operator as a linear map of vectors.
 pub(crate) struct OnDevice<T: Scalar>(pub(crate) Arc<CudaSipdg<T>>);
@@ -59,6 +59,16 @@ impl<T: Scalar> LinearOperator<CudaVector<T>> for OnDevice<T> {
 pub(crate) struct Blocks<T: Scalar>(pub(crate) CudaBlockInverse<T>);
 
 impl<T: Scalar> Preconditioner<CudaVector<T>> for Blocks<T> {
+    fn apply(&mut self, r: &CudaVector<T>, z: &mut CudaVector<T>) {
+        let done = self.0.apply(r, z);
+        r.cuda().note(done);
+    }
+}
+
+/// Point Jacobi with linelets as a preconditioner.
+pub(crate) struct Linelets<T: Scalar>(pub(crate) CudaLinelets<T>);
+
+impl<T: Scalar> Preconditioner<CudaVector<T>> for Linelets<T> {
     fn apply(&mut self, r: &CudaVector<T>, z: &mut CudaVector<T>) {
         let done = self.0.apply(r, z);
         r.cuda().note(done);

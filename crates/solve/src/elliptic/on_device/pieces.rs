@@ -11,7 +11,7 @@ use dgsuite_gpu::{CudaVector, Host, Scalar};
 use dgsuite_ops::cuda::{CudaPTransfer, CudaSipdg};
 use dgsuite_ops::elliptic::{CompressedRows, Sipdg};
 
-use super::bridge::{BetweenOrders, Blocks, OnDevice};
+use super::bridge::{BetweenOrders, Blocks, Linelets, OnDevice};
 use crate::elliptic::EllipticError;
 use crate::elliptic::continuous::ContinuousSpace;
 use crate::elliptic::entries::inverse_diagonal;
@@ -96,6 +96,12 @@ impl Machine for WithHost<'_> {
         let inverse = a.on_device.block_inverses(&a.on_host.block_inverses()?)?;
         let bytes = inverse.bytes();
         Ok(Piece::new(Blocks(inverse), bytes))
+    }
+
+    fn linelets<T: Number>(&self, a: &Pair<T>) -> Result<Piece<Vector<T>>, EllipticError> {
+        let inverse = a.on_device.linelets(&a.on_host.linelet_inverse()?)?;
+        let bytes = inverse.bytes();
+        Ok(Piece::new(Linelets(inverse), bytes))
     }
 
     fn between_orders<T: Number>(

@@ -1,0 +1,241 @@
+//! Point Jacobi with linelets on a device: launches of `elliptic_linelets.cu`.
+
+use super::transfer::Step;
+use super::{CudaSipdg, upload, with_headers};
+use crate::elliptic::LineletInverse;
+use crate::error::OpsError;
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig};
+use dgsuite_gpu::{CudaVector, GpuError, Scalar};
+
+/// Threads of a block.
+const THREADS: u32 = 64;
+
+/// Marks an element without a linelet, and a member whose functions are dense.
+const NONE: u32 = u32::MAX;
+
+/// Marks the number of rows of a member whose basis changes.
+const CHANGED: u32 = 1 << 31;
+
+/// The smoother of [`LineletInverse`] on a device. Rows that fill up the host's blocks are copied.
+pub struct CudaLinelets<T: Scalar> {
+    cuda: Cuda,
+    len: usize,
+    /// Number of rows of elements.
+    real: usize,
+    parts: Vec<Part<T>>,
+    members: DeviceBuffer<u32>,
+    /// First member and end of each line: of those with dense functions, and of those with nodal ones.
+    dense: Lines,
+    nodal: Lines,
+    /// Systems of a line with nodal functions.
+    count: usize,
+    values: DeviceBuffer<T>,
+    places: DeviceBuffer<u32>,
+    /// The nodes of each number along the layer, in the order across it.
+    nodes: DeviceBuffer<u32>,
+    systems: DeviceBuffer<u32>,
+    numbers: DeviceBuffer<u32>,
+    linear: DeviceBuffer<T>,
+    factors: DeviceBuffer<T>,
+    diagonal: CudaVector<T>,
+    unknowns: DeviceBuffer<T>,
+    /// The residual of the Gauss–Lobatto basis; its other rows are not used.
+    changed: CudaVector<T>,
+}
+
+struct Lines {
+    ends: DeviceBuffer<u32>,
+    n: usize,
+    solve: Function,
+}
+
+/// The elements of one shape.
+struct Part<T: Scalar> {
+    first_row: usize,
+    rows: usize,
+    member: DeviceBuffer<u32>,
+    add: Function,
+    /// The changes of basis, inwards and outwards.
+    change: Option<[Step<T>; 2]>,
+}
+
+impl<T: Scalar> CudaLinelets<T> {
+    pub(super) fn new(operator: &CudaSipdg<T>, host: &LineletInverse<f64>) -> Result<Self, OpsError> {
+        let cuda = &operator.cuda;
+        let refuse = |reason: &str| OpsError::Elliptic { reason: reason.to_owned() };
+        let tables = host.device_tables(operator.order)?;
+        if tables.diagonal.len() != operator.len() || tables.changes.len() != operator.spans.len() {
+            return Err(refuse("the linelets are not of this operator"));
+        }
+        let n_lists = tables.values.len().max(tables.n_unknowns).max(tables.members.len());
+        if u32::try_from(n_lists).is_err() {
+            return Err(refuse("the linelets have more than 2^32 unknowns"));
+        }
+        let along = operator.order + 1;
+        let most = tables.members.iter().map(|m| m.n).max().unwrap_or(1);
+        let most_nodes = operator.spans.iter().map(|s| s.np).max().unwrap_or(1);
+        let count = operator.spans.iter().map(|s| s.np / along).max().unwrap_or(1);
+        let text = |np: usize| {
+            with_headers::<T>("elliptic_linelets.cu", include_str!("elliptic_linelets.cu"))
+                .define("THREADS", THREADS)
+                .define("MOST", most)
+                .define("MOST_NODES", most_nodes)
+                .define("COUNT", count)
+                .define("ALONG", along)
+                .define("NP", np)
+        };
+        // A member is a struct of a number of 64 bits and six of 32.
+        let mut members = Vec::with_capacity(8 * tables.members.len());
+        let mut of_row: Vec<(u32, u32)> = Vec::with_capacity(tables.members.len());
+        for (k, m) in tables.members.iter().enumerate() {
+            let row = operator.rows[m.entry];
+            let factor = m.factor as u64;
+            let turn = m.turn.map_or(NONE, |turn| turn as u32);
+            let changes = tables.changes[m.group].is_some();
+            let nodes = m.nodes as u32 | if changes { CHANGED } else { 0 };
+            members.extend([factor as u32, (factor >> 32) as u32, row, nodes]);
+            members.extend([m.start as u32, m.n as u32, m.reduced as u32, turn]);
+            of_row.push((row, k as u32));
+        }
+        let mut parts = Vec::new();
+        for (span, change) in operator.spans.iter().zip(&tables.changes) {
+            let (first, rows) = (span.first_row, span.n_elements * span.np);
+            let mut member = vec![NONE; span.n_elements];
+            for (row, k) in &of_row {
+                let row = *row as usize;
+                if (first..first + rows).contains(&row) {
+                    member[(row - first) / span.np] = *k;
+                }
+            }
+            let step = |factors: &Vec<_>| Step::new(cuda, factors, [first, first], span.n_elements, false);
+            let change = match change {
+                Some([inwards, outwards]) => Some([step(inwards)?, step(outwards)?]),
+                None => None,
+            };
+            parts.push(Part {
+                first_row: first,
+                rows,
+                member: DeviceBuffer::from_slice(cuda, "the linelet of each element", &member)?,
+                add: cuda.compile(&text(span.np))?.function("linelets_add")?,
+                change,
+            });
+        }
+        let lines = |wanted: bool, name: &str| -> Result<Lines, OpsError> {
+            let of = tables.lines.iter().filter(|(_, nodal)| *nodal == wanted);
+            let ends: Vec<u32> = of.flat_map(|(m, _)| [m.start as u32, m.end as u32]).collect();
+            let solve = cuda.compile(&text(most_nodes))?.function(name)?;
+            let n = ends.len() / 2;
+            Ok(Lines { ends: DeviceBuffer::from_slice(cuda, "the ends of linelets", &ends)?, n, solve })
+        };
+        // The reverse of `places`, table by table.
+        let mut nodes = vec![0; tables.places.len()];
+        for (first, table) in tables.places.chunks(count * along).enumerate() {
+            for (node, place) in table.iter().enumerate() {
+                let (j, k) = ((place >> 8) as usize, (place & 255) as usize);
+                nodes[first * count * along + j * along + k] = node as u32;
+            }
+        }
+        let list = |numbers: &[u32]| DeviceBuffer::from_slice(cuda, "linelets", numbers);
+        let diagonal = operator.upload(&tables.diagonal)?;
+        let zeros = vec![T::ZERO; operator.len()];
+        let changed = CudaVector::from_buffer(cuda, DeviceBuffer::from_slice(cuda, "a residual", &zeros)?)?;
+        Ok(Self {
+            cuda: cuda.clone(),
+            len: operator.len(),
+            real: operator.real,
+            parts,
+            members: list(&members)?,
+            dense: lines(false, "linelets_dense")?,
+            nodal: lines(true, "linelets_nodal")?,
+            count,
+            values: upload(cuda, "the functions of linelets", &tables.values)?,
+            places: list(&tables.places)?,
+            nodes: list(&nodes)?,
+            systems: list(&tables.systems)?,
+            numbers: list(&tables.numbers)?,
+            linear: upload(cuda, "the functions of linelets", &tables.linear)?,
+            factors: upload(cuda, "the factors of linelets", tables.factors)?,
+            diagonal,
+            unknowns: DeviceBuffer::from_slice(
+                cuda,
+                "the unknowns of linelets",
+                &vec![T::ZERO; tables.n_unknowns],
+            )?,
+            changed,
+        })
+    }
+
+    /// Memory on the device in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let numbers = self.values.bytes() + self.factors.bytes() + self.unknowns.bytes();
+        let lists = self.members.bytes() + self.places.bytes() + self.nodes.bytes();
+        numbers + lists + 2 * self.diagonal.buffer().bytes()
+    }
+
+    /// Computes `z ← B r`. Consists of launches only, which a graph can record.
+    ///
+    /// # Errors
+    /// [`GpuError::Length`] if a length is not the operator's, and errors of launches.
+    pub fn apply(&mut self, r: &CudaVector<T>, z: &mut CudaVector<T>) -> Result<(), GpuError> {
+        for found in [r.buffer().len(), z.buffer().len()] {
+            if found != self.len {
+                return Err(GpuError::Length { doing: "applying linelets", wanted: self.len, found });
+            }
+        }
+        for part in &self.parts {
+            if let Some([inwards, _]) = &part.change {
+                inwards.launch(&self.cuda, r, &mut self.changed)?;
+            }
+        }
+        self.solve_dense(r)?;
+        self.solve_nodal()?;
+        for part in &self.parts {
+            let last = part.first_row + part.rows == self.real;
+            let copied = if last { self.len - self.real } else { 0 };
+            let from = if part.change.is_some() { self.changed.buffer() } else { r.buffer() };
+            let to = if part.change.is_some() { self.changed.buffer() } else { z.buffer() };
+            let mut args = Args::new();
+            args.buffer(&self.members).buffer(&part.member).buffer(&self.values).buffer(&self.places);
+            args.buffer(&self.systems).buffer(&self.linear).buffer(&self.unknowns);
+            args.buffer(self.diagonal.buffer()).buffer(from).buffer(to).buffer(r.buffer()).buffer(z.buffer());
+            args.value(part.first_row as u64).value(part.rows as u64);
+            args.value(self.real as u64).value(copied as u64);
+            args.value(T::from_f64(LineletInverse::<f64>::WEIGHT));
+            let config = LaunchConfig::cover(part.rows.max(copied), THREADS).early(true);
+            // SAFETY: the arguments are those of the kernel; the vectors have the operator's length.
+            unsafe { self.cuda.launch(&part.add, config, &args)? };
+            if let Some([_, outwards]) = &part.change {
+                outwards.launch(&self.cuda, &self.changed, z)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn solve_dense(&self, r: &CudaVector<T>) -> Result<(), GpuError> {
+        let Lines { ends, n, solve } = &self.dense;
+        if *n == 0 {
+            return Ok(());
+        }
+        let mut args = Args::new();
+        args.buffer(&self.members).buffer(ends).buffer(&self.values).buffer(&self.factors);
+        args.buffer(r.buffer()).buffer(self.changed.buffer()).buffer(&self.unknowns);
+        let config = LaunchConfig::new(*n as u32, THREADS).early(true);
+        // SAFETY: the arguments are those of the kernel, with a block for each line.
+        unsafe { self.cuda.launch(solve, config, &args) }
+    }
+
+    fn solve_nodal(&self) -> Result<(), GpuError> {
+        let Lines { ends, n, solve } = &self.nodal;
+        if *n == 0 {
+            return Ok(());
+        }
+        let mut args = Args::new();
+        args.buffer(&self.members).buffer(ends).buffer(&self.nodes).buffer(&self.numbers);
+        args.buffer(&self.linear).buffer(&self.factors).buffer(self.changed.buffer());
+        args.buffer(&self.unknowns).value(*n as u32).value(0_u32);
+        let config = LaunchConfig::cover(n * self.count, THREADS).early(true);
+        // SAFETY: the arguments are those of the kernel, with a thread for each system of each line.
+        unsafe { self.cuda.launch(solve, config, &args) }
+    }
+}

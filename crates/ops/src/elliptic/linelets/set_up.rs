@@ -1,0 +1,336 @@
+//! The set-up of linelets: members, tables and factors.
+
+use super::super::assemble::add_coupling;
+use super::super::functions::Functions;
+use super::super::tables::clean;
+use super::super::transfer::along;
+use super::super::{Beyond, Sipdg, Space};
+use super::factor::{Size, factor_len, factorise};
+use super::find::{Across, Link, directions};
+use super::lobatto::Lobatto;
+use super::{GroupInverse, Line, LineletInverse, Member, NOWHERE, Reduced, WEIGHT, reduced};
+use crate::error::OpsError;
+use crate::lanes::panel::Rows;
+use crate::lanes::simd::PackScalar;
+use crate::space::chain::Chain;
+use dgsuite_basis::{LagrangeBasis, Matrix, NodeSet, Shape};
+use dgsuite_gpu::Buffer;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the factors of a member are computed from.
+struct OfMember<'a> {
+    functions: &'a Functions<'static>,
+    size: Size,
+    turn: &'a [u16],
+}
+
+/// What determines the functions R of most elements: group, part, direction, and whether they are nodal along
+/// the layer.
+type Key = (usize, usize, u8, bool);
+
+impl<T: PackScalar> Sipdg<T> {
+    /// Sets up point Jacobi with linelets.
+    ///
+    /// # Errors
+    /// [`OpsError::Elliptic`] if a linelet is not positive definite, [`OpsError::Machine`] if memory runs
+    /// out, [`OpsError::Basis`].
+    pub fn linelet_inverse(&self) -> Result<LineletInverse<T>, OpsError> {
+        let space = &self.space;
+        let found = space.find_linelets();
+        let host = Arc::clone(&space.problem.host);
+        let mut groups = Vec::new();
+        // The nodes of the smoother's basis, and the values of its functions at the operator's nodes.
+        let mut bases: Vec<(Vec<[f64; 3]>, Option<Matrix>)> = Vec::new();
+        for group in &space.groups {
+            let reference = &group.parts[0].reference;
+            let nodes = reference.nodes.clone().unwrap_or_default();
+            let (lanes, rows) = (group.state.lanes, T::panel_rows(self.level, 1));
+            let tensor = matches!(group.shape, Shape::Quadrilateral | Shape::Hexahedron);
+            let change = if tensor {
+                let line = |set: NodeSet| LagrangeBasis::with_nodes(Shape::Line, space.order, set);
+                let lobatto = line(NodeSet::GaussLobatto)?;
+                let m = clean(&lobatto.eval(line(NodeSet::GaussLegendre)?.nodes()));
+                let (dim, n) = (group.shape.dim(), space.order + 1);
+                Some([along(&m.transpose(), dim, n, n), along(&m, dim, n, n)])
+            } else {
+                None
+            };
+            let chain = |stages: &Vec<(Rows, usize)>| Chain::new(stages, rows, lanes);
+            bases.push(if tensor {
+                let basis = LagrangeBasis::with_nodes(group.shape, space.order, NodeSet::GaussLobatto)?;
+                (basis.nodes().to_vec(), Some(clean(&basis.eval(&nodes))))
+            } else {
+                (nodes, None)
+            });
+            groups.push(GroupInverse {
+                layout: group.state,
+                offset: group.offset,
+                change: change.as_ref().map(|both| both.each_ref().map(chain)),
+                factors: change.map(|both| both.map(|stages| stages.into_iter().map(|(m, _)| m).collect())),
+                diagonal: Buffer::zeros_on(&host, group.state.len())?,
+                members: vec![NOWHERE; group.state.blocks * lanes],
+            });
+        }
+        // Members, their tables, and the systems of their numbers along the layer.
+        let (mut lines, mut members, mut starts) = (Vec::new(), Vec::new(), vec![0]);
+        let (mut reduced, mut turns): (Vec<Reduced<T>>, Vec<Vec<u16>>) = (Vec::new(), vec![Vec::new()]);
+        let mut tables: BTreeMap<Key, (u32, Functions<'static>)> = BTreeMap::new();
+        let mut keys: Vec<Option<Key>> = Vec::new();
+        let mut n_factors = 0;
+        for line in &found {
+            let is_tensor = |link: &Link| {
+                matches!(
+                    space.problem.mesh.shape(link.element as usize),
+                    Shape::Quadrilateral | Shape::Hexahedron
+                )
+            };
+            let nodal = line.iter().all(is_tensor);
+            let first_member = members.len();
+            let first_factor = n_factors;
+            let mut before: Option<Size> = None;
+            for link in line {
+                let e = link.element as usize;
+                let (g, p) = space.part_of(e);
+                let (key, along) = match link.across {
+                    Across::Edge(d) => {
+                        (Some((g, p, d, nodal)), directions(space.groups[g].shape)[d as usize].along)
+                    }
+                    Across::Vector(v) => (None, v),
+                };
+                let table = match key.and_then(|key| tables.get(&key)) {
+                    Some((table, _)) => *table,
+                    None => {
+                        let (functions, of) = self.reduced_functions([g, p], along, nodal, &bases[g]);
+                        reduced.push(of);
+                        let table = reduced.len() as u32 - 1;
+                        if let Some(key) = key {
+                            tables.insert(key, (table, functions));
+                        }
+                        table
+                    }
+                };
+                let size = reduced[table as usize].size();
+                let turn = match (nodal, link.face) {
+                    (false, _) => Vec::new(),
+                    (true, None) => (0..size.count as u16).collect(),
+                    (true, Some(face)) => {
+                        let last: &Member = &members[members.len() - 1];
+                        space.turned(link, face, &turns[last.turn as usize])
+                    }
+                };
+                let known = turns.iter().position(|known| *known == turn);
+                let turn = known.unwrap_or_else(|| {
+                    turns.push(turn);
+                    turns.len() - 1
+                });
+                let (group, slot) = space.place[e];
+                groups[g].members[slot as usize] = members.len() as u32;
+                members.push(Member { group, slot, reduced: table, turn: turn as u16 });
+                keys.push(key);
+                starts.push(starts[starts.len() - 1] + size.len());
+                n_factors += factor_len(size, before);
+                before = Some(size);
+            }
+            lines.push(Line { members: first_member..members.len(), first_factor });
+        }
+        for (g, inverse) in groups.iter_mut().enumerate() {
+            self.fill_diagonal(g, inverse, bases[g].1.is_some())?;
+        }
+        let mut factors = vec![T::ZERO; n_factors];
+        let mut tasks = Vec::with_capacity(lines.len());
+        let mut rest = &mut factors[..];
+        for (k, line) in lines.iter().enumerate() {
+            let end = lines.get(k + 1).map_or(n_factors, |next| next.first_factor);
+            let (own, others) = rest.split_at_mut(end - line.first_factor);
+            rest = others;
+            tasks.push((line, &found[k], own));
+        }
+        host.install(|| {
+            tasks.into_par_iter().try_for_each(|(line, links, out)| {
+                // Those of elements with a direction of their own are not kept.
+                let own: Vec<Option<Functions<'static>>> = links
+                    .iter()
+                    .map(|link| match link.across {
+                        Across::Edge(_) => None,
+                        Across::Vector(v) => {
+                            let (g, p) = space.part_of(link.element as usize);
+                            Some(self.reduced_functions([g, p], v, false, &bases[g]).0)
+                        }
+                    })
+                    .collect();
+                let of: Vec<OfMember<'_>> = own
+                    .iter()
+                    .zip(line.members.clone())
+                    .filter_map(|(own, k)| {
+                        let known = || Some(&tables.get(&keys[k]?)?.1);
+                        let member = &members[k];
+                        Some(OfMember {
+                            functions: own.as_ref().or_else(known)?,
+                            size: reduced[member.reduced as usize].size(),
+                            turn: &turns[member.turn as usize],
+                        })
+                    })
+                    .collect();
+                space.factors_of_line(links, &of, out)
+            })
+        })?;
+        let unknowns = vec![T::ZERO; starts[starts.len() - 1]];
+        Ok(LineletInverse {
+            host,
+            level: self.level,
+            groups,
+            lines,
+            members,
+            starts,
+            reduced,
+            turns,
+            factors,
+            unknowns,
+        })
+    }
+
+    /// The functions R of elements, at cubature points and for residuals of the smoother's basis.
+    fn reduced_functions(
+        &self,
+        [g, p]: [usize; 2],
+        along: [f64; 3],
+        nodal: bool,
+        (nodes, at_nodes): &(Vec<[f64; 3]>, Option<Matrix>),
+    ) -> (Functions<'static>, Reduced<T>) {
+        let space = &self.space;
+        let (shape, order) = (space.groups[g].shape, space.order);
+        let (values, of) = if nodal {
+            let nodes = reduced::nodal(shape, order, reduced::axis(along));
+            let count = (order + 1).pow(shape.dim() as u32 - 1);
+            let mut values = Matrix::zeros(nodes.len(), 2 * count);
+            for (i, (k, linear)) in nodes.iter().enumerate() {
+                values[(i, *k)] = linear[0];
+                values[(i, count + k)] = linear[1];
+            }
+            let nodes = nodes.iter().map(|(k, linear)| (*k as u16, linear.map(T::from_f64))).collect();
+            (values, Reduced::Nodal { count, nodes })
+        } else {
+            let values = reduced::dense(shape, order, along, nodes);
+            let numbers = values.as_slice().iter().map(|v| T::from_f64(*v)).collect();
+            let n = values.cols();
+            (values, Reduced::Dense { n, values: numbers })
+        };
+        let values = at_nodes.as_ref().map_or_else(|| values.clone(), |m| m.mul(&values));
+        (Functions::nodal(&space.tables[g][p]).combined(&values), of)
+    }
+
+    /// The entries of `W D⁻¹ W`.
+    fn fill_diagonal(&self, g: usize, inverse: &mut GroupInverse<T>, lobatto: bool) -> Result<(), OpsError> {
+        let space = &self.space;
+        let group = &space.groups[g];
+        let (layout, members) = (inverse.layout, &inverse.members);
+        let lobatto = if lobatto { Some(Lobatto::new(space, g)?) } else { None };
+        space.problem.host.install(|| {
+            inverse.diagonal.par_chunks_mut(layout.block_len()).enumerate().try_for_each(|(block, out)| {
+                let part = group.part_of(block);
+                let end = part.first_block * layout.lanes + part.n_elements;
+                out.fill(T::ONE);
+                for slot in block * layout.lanes..((block + 1) * layout.lanes).min(end) {
+                    let element = group.elements[slot] as usize;
+                    let terms = space.terms(element);
+                    let diagonal = match &lobatto {
+                        Some(lobatto) => lobatto.diagonal(space, element, &terms),
+                        None => space.own_diagonal(element, &terms),
+                    };
+                    let weight = if members[slot] == NOWHERE { 1.0 } else { WEIGHT };
+                    let lane = slot % layout.lanes;
+                    for (out, d) in out[lane..].iter_mut().step_by(layout.lanes).zip(diagonal) {
+                        if !(d > 0.0 && d.is_finite()) {
+                            return Err(not_positive(space.problem.mesh.tag(element)));
+                        }
+                        *out = T::from_f64(weight / d);
+                    }
+                }
+                Ok(())
+            })
+        })
+    }
+}
+
+fn not_positive(element: u64) -> OpsError {
+    let reason = format!(
+        "the smoother is not positive definite at element {element}: its coefficients or the penalty are out of range"
+    );
+    OpsError::Elliptic { reason }
+}
+
+impl<T: PackScalar> Space<T> {
+    /// The systems of an element's numbers along the layer, from those of the element before it in the line.
+    fn turned(&self, link: &Link, face: u8, before: &[u16]) -> Vec<u16> {
+        let (element, face) = (link.element as usize, face as usize);
+        let Beyond::Element { side, .. } = self.across(element, face) else { return before.to_vec() };
+        let numbers = |element: usize, face: usize| {
+            let reference = &self.tables_of(element).reference;
+            let shape = reference.spec.shape;
+            let normal = shape.face_tangents(face);
+            let axis = (0..shape.dim()).find(|&d| normal.iter().all(|t| t[d] == 0.0)).unwrap_or(0);
+            let points =
+                &reference.face_points[reference.face_offsets[face]..reference.face_offsets[face + 1]];
+            reduced::along_face(self.order, axis, shape.dim(), points)
+        };
+        let ours = numbers(element, face);
+        let theirs = numbers(side.element as usize, side.face as usize);
+        let mut out = vec![0; before.len()];
+        for (q, &m) in self.meeting_points(element, face).iter().enumerate() {
+            out[ours[q]] = before[theirs[m]];
+        }
+        out
+    }
+
+    /// The factors of a linelet.
+    fn factors_of_line(&self, links: &[Link], of: &[OfMember<'_>], out: &mut [T]) -> Result<(), OpsError> {
+        let mut blocks: Vec<(Size, Vec<f64>, Vec<f64>)> = Vec::with_capacity(links.len());
+        for (k, (link, OfMember { functions, size, turn })) in links.iter().zip(of).enumerate() {
+            let Size { n, count } = *size;
+            let element = link.element as usize;
+            let terms = self.terms(element);
+            let own = self.own_blocks(element, &terms, functions, count);
+            let own = match turn.is_empty() {
+                true => own,
+                false => {
+                    let mut turned = vec![0.0; own.len()];
+                    for (to, from) in turned.chunks_exact_mut(count).zip(own.chunks_exact(count)) {
+                        for (v, system) in from.iter().zip(*turn) {
+                            to[*system as usize] = *v;
+                        }
+                    }
+                    turned
+                }
+            };
+            let mut coupling = Vec::new();
+            if let (Some(face), Some(before)) = (link.face, k.checked_sub(1)) {
+                let before = &of[before];
+                let sizes = [n, before.size.n, count];
+                coupling = vec![0.0; n * before.size.n * count];
+                let [ours, theirs] = [inverted(turn, count), inverted(before.turn, count)];
+                let row = |i: usize, k: usize| i * count + ours[k];
+                let column = |j: usize, k: usize| j * count + theirs[k];
+                let functions = [*functions, before.functions];
+                self.coupled(element, face as usize, &terms, functions, |ours, theirs| {
+                    add_coupling(&mut coupling, sizes, [ours, theirs], [&row, &column]);
+                });
+            }
+            blocks.push((*size, own, coupling));
+        }
+        if !factorise(&mut blocks) {
+            return Err(not_positive(self.problem.mesh.tag(links[0].element as usize)));
+        }
+        let numbers = blocks.iter().flat_map(|(_, own, coupling)| own.iter().chain(coupling));
+        out.iter_mut().zip(numbers).for_each(|(out, v)| *out = T::from_f64(*v));
+        Ok(())
+    }
+}
+
+/// The number along the layer of each system.
+pub(super) fn inverted(turn: &[u16], count: usize) -> Vec<usize> {
+    let mut out: Vec<usize> = (0..count).collect();
+    turn.iter().enumerate().for_each(|(k, system)| out[*system as usize] = k);
+    out
+}
