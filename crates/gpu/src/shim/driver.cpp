@@ -105,10 +105,11 @@ void run(const Function& f, const unsigned* grid, const unsigned* block, unsigne
     i = 0;
     for (const auto& [start, bytes] : own) {
         const auto* down = reinterpret_cast<const unsigned char*>(start);
-        for (std::size_t b = 0; b < bytes; b++)
-            if (down[b] != up[i][b])
-                fail(f.module->name + ": " + f.name + " writes another byte " + std::to_string(b) + " of an array of " +
+        if (std::memcmp(down, up[i].data(), bytes) != 0) {
+            const std::size_t b = std::mismatch(down, down + bytes, up[i].data()).first - down;
+            fail(f.module->name + ": " + f.name + " writes another byte " + std::to_string(b) + " of an array of " +
                      std::to_string(bytes) + " bytes when threads run in another order: a race");
+        }
         i++;
     }
 }
