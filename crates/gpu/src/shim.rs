@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::Element;
 use crate::cuda::{DEVICE_HEADER, LaunchConfig, Source};
 
-pub use emulator::{EMULATOR_ORDER, Emulator};
+pub use emulator::{EMULATOR_CACHE, EMULATOR_ORDER, Emulator};
 
 /// Compilers that are tried, in order, unless `CXX` is set.
 const COMPILERS: [&str; 3] = ["g++", "c++", "clang++"];

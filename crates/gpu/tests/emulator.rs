@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 use std::io::Write;
+use std::path::PathBuf;
+use std::process::Command;
 
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, LaunchConfig, Source};
-use dgsuite_gpu::shim::{Emulator, ShimError};
+use dgsuite_gpu::shim::{EMULATOR_CACHE, Emulator, ShimError};
 
 const TEXT: &str = r#"#include "device.cuh"
 extern "C" __global__ void twice(double* x) { x[threadIdx.x + blockDim.x * blockIdx.x] *= 2.0; }
@@ -50,6 +52,40 @@ fn mistakes_end_the_process() {
     assert!(!right && log.contains("heap-buffer-overflow") && log.contains("text.cu:2"), "{log}");
     let (right, log) = run("0");
     assert!(!right && log.contains("text.cu: race writes another byte"), "{log}");
+}
+
+#[test]
+#[ignore = "run by what_was_compiled_is_used_for_the_same_text_only"]
+fn child_with_a_cache() {
+    let emulator = Emulator::new().unwrap();
+    let mut command = emulator.command(std::env::current_exe().unwrap());
+    let status = command.args(["--exact", "child", "--ignored"]).env("BLOCKS", "2").status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn what_was_compiled_is_used_for_the_same_text_only() {
+    if emulator("what_was_compiled_is_used_for_the_same_text_only").is_none() {
+        return;
+    }
+    let cache = tempfile::tempdir().unwrap();
+    let run = || {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "child_with_a_cache", "--ignored"]).env(EMULATOR_CACHE, cache.path());
+        command.output().unwrap().status.success()
+    };
+    assert!(run());
+    let folder = std::fs::read_dir(cache.path()).unwrap().next().unwrap().unwrap().path();
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let texts: Vec<PathBuf> = files.filter(|file| file.extension().is_some_and(|e| e == "txt")).collect();
+    let [text] = &texts[..] else { panic!("one text: {texts:?}") };
+    assert!(run());
+    std::fs::write(text.with_extension("so"), "no library").unwrap();
+    assert!(!run(), "the library is compiled again, or nothing is run");
+    let mut other = std::fs::read(text).unwrap();
+    other.push(b' ');
+    std::fs::write(text, other).unwrap();
+    assert!(run(), "a library of another text is used");
 }
 
 /// The emulator; prints the reason if there is none.

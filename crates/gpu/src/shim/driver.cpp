@@ -457,7 +457,49 @@ std::string with_headers(const nvrtcText& program) {
     return all;
 }
 
-void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+void write(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+std::string read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// The library of a text in the folder that other emulators use too (EMULATOR_CACHE of emulator.rs), beside all
+// that it was compiled of: it is used for exactly this.
+class Kept {
+    std::string path, all;
+
+public:
+    Kept(const nvrtcText& program, const std::string& main) {
+        const char* folder = std::getenv("DGSUITE_EMULATOR_KEPT");
+        if (!folder) return;
+        all = main;
+        for (const auto& [name, text] : program.headers) all += "\n// " + name + "\n" + text;
+        all += "\n// " + program.name + "\n" + program.text;
+        path = std::string(folder) + "/" + std::to_string(std::hash<std::string>{}(all));
+    }
+    // A copy, since the same file loaded twice would be one library.
+    bool copy_to(const std::string& to) const {
+        if (path.empty() || read(path + ".txt") != all) return false;
+        const std::string code = read(path + ".so");
+        if (code.empty()) return false;
+        write(to, code);
+        for (const char* end : {".txt", ".so"}) utimensat(AT_FDCWD, (path + end).c_str(), nullptr, 0);
+        return true;
+    }
+    // Each file appears as a whole, the text after the library.
+    void keep(const std::string& code) const {
+        if (path.empty()) return;
+        static std::atomic<int> count{0};
+        const std::string mark = "." + std::to_string(getpid()) + "-" + std::to_string(count++);
+        const auto put = [&](const char* end, const std::string& bytes) {
+            const std::string temporary = path + mark + end;
+            write(temporary, bytes);
+            return std::rename(temporary.c_str(), (path + end).c_str()) == 0;
+        };
+        if (put(".so", read(code))) put(".txt", all);
+    }
+};
 
 std::string variable(const char* name) {
     const char* value = std::getenv(name);
@@ -493,10 +535,15 @@ extern "C" int nvrtcCompileProgram(nvrtcText* program, int n, const char* const*
     main << "    {},\n};\n";
     write(folder + "/main.cpp", main.str());
     program->code = folder + "/module.so";
+    const Kept kept(*program, main.str());
+    if (kept.copy_to(program->code)) return SUCCESS;
     const std::string command = "cd '" + folder + "' && LD_PRELOAD= " + variable("DGSUITE_EMULATOR_COMPILER") + " -I'" +
                                 shim + "' -shared -o module.so main.cpp '" + shim + "/libmachine.so' 2> log";
     const int status = std::system(command.c_str());
-    if (status == 0) return SUCCESS;
+    if (status == 0) {
+        kept.keep(program->code);
+        return SUCCESS;
+    }
     std::ostringstream log;
     log << std::ifstream(folder + "/log").rdbuf();
     program->log = log.str();

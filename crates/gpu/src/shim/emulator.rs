@@ -3,17 +3,41 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{ARGUMENTS, Folder, SANITIZED, ShimError, compiler};
-use crate::cuda::CACHE_VARIABLE;
+use super::{ARGUMENTS, Folder, SANITIZED, ShimError, compiler, next_number};
 use crate::cuda::nvrtc::NVRTC_VARIABLE;
+use crate::cuda::{CACHE_VARIABLE, Source};
 
 /// The environment variable by which an emulated device does its work late: `old` prefers work of the streams
 /// that were created first, `new` those created last, wherever no event orders them. Work that does not wait
 /// for what it needs comes too early with one of them. Without it, work is done in the order of the calls.
 pub const EMULATOR_ORDER: &str = "DGSUITE_EMULATOR_ORDER";
+
+/// The environment variable with a folder in which emulators keep what the C++ compiler made, so that later
+/// ones compile only texts that have changed; without it nothing is kept. What is kept depends on the texts,
+/// the arguments and the version of the compiler.
+pub const EMULATOR_CACHE: &str = "DGSUITE_EMULATOR_CACHE";
+
+/// The files of the emulator.
+const FILES: [(&str, &str); 6] = [
+    ("shim.hpp", include_str!("shim.hpp")),
+    ("machine.cpp", include_str!("machine.cpp")),
+    ("module.hpp", include_str!("module.hpp")),
+    ("capture.hpp", include_str!("capture.hpp")),
+    ("late.hpp", include_str!("late.hpp")),
+    ("driver.cpp", include_str!("driver.cpp")),
+];
+
+/// What is compiled once for all texts, the header, the fibres and the driver: the result, and the arguments
+/// of the compiler. The first two have those of the texts beside them.
+const PARTS: [(&str, &[&str]); 3] = [
+    ("module.hpp.gch", &["-fPIC", "-x", "c++-header", "module.hpp"]),
+    ("libmachine.so", &["-O1", "-shared", "-fPIC", "-Wl,-soname,libmachine.so", "machine.cpp"]),
+    (DRIVER, &["-std=c++17", "-O1", "-shared", "-fPIC", "driver.cpp", "-ldl"]),
+];
+const DRIVER: &str = "libcuda.so";
 
 /// A linker for many small libraries.
 const GOLD: &str = "ld.gold";
@@ -26,7 +50,8 @@ const GOLD: &str = "ld.gold";
 /// sanitizers and in two orders of threads. Operations that NVIDIA's driver refuses while a stream is
 /// recorded are refused (`capture.hpp`). [`EMULATOR_ORDER`] makes streams run late and in turn (`late.hpp`).
 /// An error of a kernel ends the process with a report and an exit status other than 0. Compiled kernels are
-/// kept as long as the emulator exists and are shared by its processes.
+/// kept as long as the emulator exists and are shared by its processes; with [`EMULATOR_CACHE`] they are kept
+/// longer.
 ///
 /// ```no_run
 /// use dgsuite_gpu::shim::Emulator;
@@ -42,6 +67,8 @@ pub struct Emulator {
     arguments: Vec<&'static str>,
     /// The address sanitizer's library, which must be loaded first; none without sanitizers.
     sanitizer: Option<PathBuf>,
+    /// The folder of what is kept for later emulators.
+    kept: Option<PathBuf>,
 }
 
 impl Emulator {
@@ -82,45 +109,34 @@ impl Emulator {
         if Command::new(GOLD).arg("--version").output().is_ok_and(|o| o.status.success()) {
             arguments.push("-fuse-ld=gold");
         }
-        folder.write("shim.hpp", include_str!("shim.hpp"))?;
-        folder.write("machine.cpp", include_str!("machine.cpp"))?;
-        folder.write("module.hpp", include_str!("module.hpp"))?;
-        folder.write("capture.hpp", include_str!("capture.hpp"))?;
-        folder.write("late.hpp", include_str!("late.hpp"))?;
-        folder.write("driver.cpp", include_str!("driver.cpp"))?;
-        let emulator = Self { folder, compiler, arguments, sanitizer };
-        // The header and the fibres are compiled once for all texts.
-        let mut header = Command::new(&emulator.compiler);
-        header.args(&emulator.arguments).args([
-            "-fPIC",
-            "-x",
-            "c++-header",
-            "-o",
-            "module.hpp.gch",
-            "module.hpp",
-        ]);
-        let mut machine = Command::new(&emulator.compiler);
-        machine.args(&emulator.arguments).args([
-            "-O1",
-            "-shared",
-            "-fPIC",
-            "-o",
-            "libmachine.so",
-            "machine.cpp",
-        ]);
-        let mut driver = Command::new(&emulator.compiler);
-        driver.args(["-std=c++17", "-O0", "-shared", "-fPIC", "-o", "libcuda.so", "driver.cpp", "-ldl"]);
-        let start = |(name, mut command): (&'static str, Command)| {
-            command.current_dir(&emulator.folder.0).stdout(Stdio::null()).stderr(Stdio::piped());
-            command.spawn().map(|child| (name, child))
-        };
-        let started = [("module.hpp", header), ("machine.cpp", machine), ("driver.cpp", driver)].map(start);
-        for started in started {
-            let (name, child) = started?;
+        for (name, text) in FILES {
+            folder.write(name, text)?;
+        }
+        let kept = kept(&compiler, &arguments)?;
+        let emulator = Self { folder, compiler, arguments, sanitizer, kept };
+        let mut started = Vec::new();
+        for (made, own) in PARTS {
+            let here = emulator.folder.0.join(made);
+            let there = emulator.kept.as_ref().map(|folder| folder.join(made));
+            if there.as_ref().is_some_and(|there| std::fs::copy(there, &here).is_ok()) {
+                continue;
+            }
+            let mut command = Command::new(&emulator.compiler);
+            if made != DRIVER {
+                command.args(&emulator.arguments);
+            }
+            command.args(["-o", made]).args(own).current_dir(&emulator.folder.0);
+            let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+            started.push((made, child, here, there));
+        }
+        for (made, child, here, there) in started {
             let output = child.wait_with_output()?;
             if !output.status.success() {
                 let log = String::from_utf8_lossy(&output.stderr).into_owned();
-                return Err(ShimError::Compile { name: name.to_owned(), log });
+                return Err(ShimError::Compile { name: made.to_owned(), log });
+            }
+            if let Some(there) = there {
+                keep(&here, &there)?;
             }
         }
         Ok(emulator)
@@ -158,15 +174,43 @@ impl Emulator {
         let mut command = Command::new(program);
         command
             .env("LD_LIBRARY_PATH", path)
-            .env(NVRTC_VARIABLE, folder.join("libcuda.so"))
+            .env(NVRTC_VARIABLE, folder.join(DRIVER))
             .env(CACHE_VARIABLE, folder.join("cache"))
             .env("DGSUITE_EMULATOR", folder)
             .env("DGSUITE_EMULATOR_COMPILER", format!("{} {} -fPIC", self.compiler, self.arguments.join(" ")))
             .env("ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0")
             .env("UBSAN_OPTIONS", "print_stacktrace=1");
+        match &self.kept {
+            Some(kept) => command.env("DGSUITE_EMULATOR_KEPT", kept),
+            None => command.env_remove("DGSUITE_EMULATOR_KEPT"),
+        };
         if let Some(library) = &self.sanitizer {
             command.env("LD_PRELOAD", library);
         }
         command
     }
+}
+
+/// The folder of [`EMULATOR_CACHE`] for this compiler, these arguments and this emulator.
+fn kept(compiler: &str, arguments: &[&str]) -> std::io::Result<Option<PathBuf>> {
+    let Some(cache) = std::env::var_os(EMULATOR_CACHE).filter(|folder| !folder.is_empty()) else {
+        return Ok(None);
+    };
+    let version = Command::new(compiler).arg("--version").output()?.stdout;
+    let version = String::from_utf8_lossy(&version);
+    let words = [compiler, &version].into_iter().chain(arguments.iter().copied());
+    let all: Vec<&str> = words
+        .chain(PARTS.into_iter().flat_map(|(made, own)| own.iter().copied().chain([made])))
+        .chain(FILES.into_iter().flat_map(|(name, text)| [name, text]))
+        .collect();
+    let folder = PathBuf::from(cache).join(format!("{:032x}", Source::new("emulator", "").digest(&all)));
+    std::fs::create_dir_all(&folder)?;
+    Ok(Some(folder))
+}
+
+/// Copies a file, which appears as a whole.
+fn keep(from: &Path, to: &Path) -> std::io::Result<()> {
+    let temporary = to.with_extension(format!("{}-{}.new", std::process::id(), next_number()));
+    std::fs::copy(from, &temporary)?;
+    std::fs::rename(temporary, to)
 }
