@@ -3,6 +3,7 @@
 //! With `DGSUITE_FULL=1` the tests run orders 1 to 6, otherwise a few.
 
 mod boundary_points;
+mod continuous;
 mod convergence;
 mod linelets;
 mod operator;
