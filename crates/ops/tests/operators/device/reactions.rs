@@ -65,7 +65,7 @@ fn compare_equations<T: Precision>(
     let host = Discretization::new(Arc::clone(mesh), scheme, equation(), bindings(), threads());
     let device = CudaDiscretization::new(Arc::clone(mesh), scheme, equation(), bindings(), threads(), cuda);
     let (host, device) = (host.expect("a discretisation"), device.expect("a discretisation"));
-    compare_twins(cuda, host, device, exact.as_ref(), what, |device, u| {
+    compare_twins(cuda, host, device, exact.as_ref(), what, &|device, u| {
         // Rows must follow the state: another one in between changes nothing.
         let zero = vec![T::from_f64(0.0); u.len()];
         let mut first = DeviceBuffer::from_slice(cuda, "a test", &zero).expect("memory");

@@ -135,7 +135,7 @@ where
     let data = (!mesh.boundary_names().is_empty()).then_some(&exact);
     let host = euler::<T>(mesh, scheme, data, 2);
     let device = euler_on::<T>(cuda, mesh, scheme, data);
-    compare_twins(cuda, host, device, exact.as_ref(), what, |device, u| {
+    compare_twins(cuda, host, device, exact.as_ref(), what, &|device, u| {
         let size = rounding(mesh, device, u, data);
         println!("{what}: at most {size:.2} of the rounding allowed");
         assert!(size <= 1.0, "{what}: {size} times the rounding of a residual");
@@ -150,7 +150,7 @@ pub(crate) fn compare_twins<T: PackScalar>(
     mut device: CudaDiscretization<T>,
     exact: &dyn Exact,
     what: &str,
-    more: impl FnOnce(&mut CudaDiscretization<T>, &DeviceBuffer<T>),
+    more: &dyn Fn(&mut CudaDiscretization<T>, &DeviceBuffer<T>),
 ) {
     let zero = |n| vec![T::from_f64(0.0); n];
     let (mut u, mut du) = (zero(host.len()), zero(host.len()));

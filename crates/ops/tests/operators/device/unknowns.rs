@@ -35,7 +35,7 @@ fn compare<T, const D: usize, const N: usize>(
     let (equation, bindings) = parts();
     let device = CudaDiscretization::new(Arc::clone(mesh), scheme, equation, bindings, machine(), cuda);
     let (host, device) = (host.expect("a discretisation"), device.expect("a discretisation"));
-    compare_twins(cuda, host, device, &Waves::<N>, &what, |_, _| {});
+    compare_twins(cuda, host, device, &Waves::<N>, &what, &|_, _| {});
     println!("{what}: {:.1} s", start.elapsed().as_secs_f64());
 }
 
@@ -61,8 +61,8 @@ fn compare_transport(cuda: &Cuda) {
             CudaDiscretization::new(Arc::clone(&mesh), &scheme, equation(), Vec::new(), machine(), cuda);
         let (host, device) = (host.expect("a discretisation"), device.expect("a discretisation"));
         match mesh.dim {
-            2 => compare_twins(cuda, host, device, &Waves::<4>, &what, |_, _| {}),
-            _ => compare_twins(cuda, host, device, &Waves::<6>, &what, |_, _| {}),
+            2 => compare_twins(cuda, host, device, &Waves::<4>, &what, &|_, _| {}),
+            _ => compare_twins(cuda, host, device, &Waves::<6>, &what, &|_, _| {}),
         }
     }
 }

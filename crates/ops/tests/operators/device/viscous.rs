@@ -173,7 +173,7 @@ fn compare_equations<T: Precision>(
     let host = Discretization::new(Arc::clone(mesh), scheme, equation(), bindings(), threads());
     let device = CudaDiscretization::new(Arc::clone(mesh), scheme, equation(), bindings(), threads(), cuda);
     let (host, device) = (host.expect("a discretisation"), device.expect("a discretisation"));
-    compare_twins(cuda, host, device, exact.as_ref(), what, |device, _| {
+    compare_twins(cuda, host, device, exact.as_ref(), what, &|device, _| {
         // Prescribed states of boundaries cannot be translated; without them the device works alone.
         let alone = device.is_autonomous() || !mesh.boundaries.is_empty();
         assert!(alone && device.is_moving(), "{what}: the host works between stages");
