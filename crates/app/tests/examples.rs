@@ -7,6 +7,7 @@
 mod support;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
@@ -30,29 +31,51 @@ fn examples() -> Vec<PathBuf> {
     files
 }
 
+/// Calls `test` for the number and the file of each example, as many at a time as there are cores.
+fn for_each(test: impl Fn(usize, &Path) + Sync) {
+    let files = examples();
+    assert!(files.len() >= 8, "{files:?}");
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            let Some(file) = files.get(i) else { return };
+            test(i, file);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, |n| n.get()) {
+            scope.spawn(work);
+        }
+    });
+}
+
+/// Each with one thread: the runs are too small for more.
 #[test]
 fn every_example_runs() {
     let directory = tempfile::tempdir().unwrap();
-    let files = examples();
-    assert!(files.len() >= 8, "{files:?}");
-    for file in files {
-        let name = file.file_stem().unwrap().to_str().unwrap();
-        let results = directory.path().join(name);
-        let args = ["run", "--ci", "--quiet", "--output", results.to_str().unwrap(), file.to_str().unwrap()];
-        let outcome = support::dgsuite(directory.path(), &args);
-        assert_eq!(outcome.code, 0, "{name}: {}", outcome.stderr);
-        let text = std::fs::read_to_string(results.join("summary.json")).unwrap();
-        let summary: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(summary["status"], json!("ok"), "{name}");
-        assert!(!summary["checks"].as_array().unwrap().is_empty(), "{name} checks nothing");
-    }
+    // Some files have the same name.
+    for_each(|i, file| passes_its_checks(&directory.path().join(i.to_string()), file));
+}
+
+fn passes_its_checks(directory: &Path, file: &Path) {
+    std::fs::create_dir(directory).unwrap();
+    let results = directory.join("out");
+    let [name, output] = [file, &results].map(|path| path.to_str().unwrap());
+    let args = ["run", "--ci", "--quiet", "--set", "threads=1", "--output", output, name];
+    let outcome = support::dgsuite(directory, &args);
+    assert_eq!(outcome.code, 0, "{name}: {}", outcome.stderr);
+    let text = std::fs::read_to_string(results.join("summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(summary["status"], json!("ok"), "{name}");
+    assert!(!summary["checks"].as_array().unwrap().is_empty(), "{name} checks nothing");
 }
 
 /// The checks of the long form of every example are valid too.
 #[test]
 fn every_example_is_fit_to_run_in_full() {
-    for file in examples() {
+    for_each(|_, file| {
         let outcome = support::dgsuite(Path::new("."), &["check", file.to_str().unwrap()]);
         assert_eq!(outcome.code, 0, "{}: {}", file.display(), outcome.stderr);
-    }
+    });
 }
