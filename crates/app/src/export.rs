@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 pub use self::line::Line;
 use crate::file::source::Located;
 use crate::monitors::surface::named_boundaries;
+use crate::outputs::surfaces;
 pub use crate::run::stored::{ExportError, Fields, Stored};
-use crate::run::surfaces;
 use dgsuite_output::checkpoint;
 use dgsuite_output::writer::UnstructuredFields;
 

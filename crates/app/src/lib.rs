@@ -59,6 +59,7 @@ mod kind;
 mod machine;
 pub mod models;
 pub mod monitors;
+pub mod outputs;
 pub mod own;
 pub mod pipeline;
 pub mod plan;

@@ -7,7 +7,6 @@ pub mod comparison;
 mod correction;
 mod directory;
 pub mod elliptic;
-pub mod fields;
 pub mod formulas;
 mod intervals;
 pub mod memory;
@@ -33,7 +32,6 @@ use dgsuite_mesh::{MeshError, SetSize};
 use dgsuite_ops::{OpsError, agree};
 use dgsuite_physics::{Euler, Exact, NavierStokes};
 
-use self::fields::{Elements, OutputField};
 use self::formulas::RunningFormula;
 use self::memory::Load;
 pub use self::outline::Outline;
@@ -41,10 +39,9 @@ pub use self::places::Places;
 use self::restart::Found;
 pub use self::time::TimePlan;
 use self::time::{step_measure, time_plan};
-use self::triggers::{Begin, Conditions};
+use self::triggers::Conditions;
 use self::values::KnownValues;
 use crate::directory::Former;
-use crate::file::every::Every;
 use crate::file::problem::mistakes::{both, each};
 use crate::file::problem::{InputError, Problem};
 use crate::file::source::{Located, Place};
@@ -53,13 +50,13 @@ use crate::models::state::{InitialSpec, StateSpec};
 use crate::models::states::States;
 use crate::models::variables::Variables;
 use crate::monitors::{self, MonitorPlan};
+use crate::outputs::fields::FieldsPlan;
+use crate::outputs::{self, OutputPlan};
 use crate::pipeline::checks::CheckSpec;
-use crate::pipeline::output::{CheckpointSpec, DEFAULT_KEEP, FieldSpec, FieldsSpec, OutputSpec, Wanted};
 use crate::pipeline::physics::{FlowRateSpec, Model, SourceSpec};
 use crate::pipeline::space::BasisSpec;
 use crate::pipeline::{DeviceSpec, Document, Pipeline};
 use dgsuite_output::checkpoint::Checkpoint;
-use dgsuite_output::writer::Format;
 use dgsuite_solve::RankMesh;
 use dgsuite_solve::flow::{BoundaryKind, Device, Form, Law, Setup, SourceTerm};
 use dgsuite_solve::incompressible::{FlowRate, Incompressible};
@@ -127,63 +124,16 @@ pub struct Plan {
     pub exact: Option<Arc<dyn Exact>>,
     /// Time stepping.
     pub time: TimePlan,
-    /// Fields for ParaView.
+    /// The fields of the run, and how they are written.
     pub fields: FieldsPlan,
-    /// Fields on boundaries alone.
-    pub surfaces: Option<SurfacesPlan>,
-    /// Means over time.
-    pub averages: Option<AveragesPlan>,
-    /// Checkpoints.
-    pub checkpoint: Option<CheckpointSpec>,
+    /// What is written during the run.
+    pub outputs: Vec<OutputPlan>,
     /// Numbers recorded during the run.
     pub monitors: Vec<MonitorPlan>,
     /// Conditions at which outputs, means and monitors begin.
     pub conditions: Conditions,
     /// Formulas that are evaluated while the run goes.
     pub formulas: Vec<RunningFormula>,
-}
-
-/// Fields for ParaView, resolved.
-#[derive(Debug)]
-pub struct FieldsPlan {
-    /// Times of output besides the start and the end; `None` if only the state of a failed run is written.
-    pub every: Option<Every>,
-    /// From when on; the end is always written.
-    pub from: Begin,
-    /// The fields.
-    pub fields: Arc<[OutputField]>,
-    /// Whether numbers have 64 bits.
-    pub double: bool,
-    /// The format of the files.
-    pub format: Format,
-}
-
-/// Fields on boundaries alone, resolved.
-#[derive(Debug)]
-pub struct SurfacesPlan {
-    /// The boundaries.
-    pub boundaries: Vec<String>,
-    /// Times of output besides the start and the end.
-    pub every: Every,
-    /// From when on; the end is always written.
-    pub from: Begin,
-    /// The fields.
-    pub fields: Arc<[OutputField]>,
-}
-
-/// Means over time, resolved.
-#[derive(Debug)]
-pub struct AveragesPlan {
-    /// From when on.
-    pub from: Begin,
-    /// How often samples are taken.
-    pub every: Every,
-    /// The fields.
-    pub fields: Vec<OutputField>,
-    /// Whether standard deviations are written beside the means.
-    pub deviations: bool,
-    /// Whether the covariances of the components of the field `Velocity`, which is there then, are written.
-    pub reynolds_stresses: bool,
 }
 
 impl Choices {
@@ -265,21 +215,31 @@ impl Plan {
             let reactions = reactions::resolve(&pipeline, &states, &initial, &mesh.seen().points)?;
             Ok((initial, reactions))
         });
-        let outputs = outputs(&pipeline, &variables, &mesh, choices);
         let parts = (&*pipeline.base, &*pipeline.stem);
         let directory = directory::resolve(&pipeline.output, parts, &pipeline.place, choices);
         let device = device(&pipeline.device, lacks_on_devices(&pipeline), choices.local_rank);
+        let outputs = outputs::resolve(
+            &pipeline.output,
+            (choices.case_of_study, choices.continued),
+            outputs::Context {
+                variables: &variables,
+                constants: &pipeline.constants,
+                mesh: &mesh,
+                fields: None,
+                limited: pipeline.space.limiting.is_some(),
+                most: device.as_ref().map_or(1, |(device, _)| {
+                    most_between_samples(*device, pipeline.incompressible.is_some())
+                }),
+            },
+        );
         let (state, (outputs, (directory, (device, device_note)))) =
             both(both(initial, both(boundaries, monitors)), both(outputs, both(directory, device)))?;
         let ((initial, reactions), ((boundaries, odd), (mut monitors, known_values, checks))) = state;
-        let (mut fields, mut surfaces, mut averages) = outputs;
-        if let (Some(spec), Some(averages)) = (&pipeline.output.averages, &mut averages) {
-            averages.every = spec.sampled(most_between_samples(device, pipeline.incompressible.is_some()));
-        }
+        let (fields, mut outputs) = outputs;
         // Conditions use the names of monitors.
         let mut reader = triggers::Reader::new(&monitors, &variables, &pipeline.constants);
         triggers::of_monitors(&pipeline.monitors, &mut monitors, &mut reader)?;
-        begin(&pipeline.output, (&mut fields, surfaces.as_mut(), averages.as_mut()), &mut reader)?;
+        outputs.iter_mut().try_for_each(|output| output.begin(|from| reader.read(from)))?;
         let conditions = reader.finish();
         warnings.extend(odd);
         warnings.extend(boundaries::straight::check(&pipeline.boundaries, &mesh, pipeline.space.order));
@@ -299,13 +259,6 @@ impl Plan {
         warnings.extend(time::late_means(&pipeline, time.end));
         warnings.extend(boundaries::fast_outlets(&pipeline.boundaries, pipeline.space.riemann.value));
         warnings.extend(small_eta(pipeline.space.eta, &mesh.set_sizes()));
-        let checkpoint = match &pipeline.output.checkpoint {
-            Wanted::Given(spec) => Some(*spec),
-            Wanted::Default if !choices.case_of_study || choices.continued => {
-                Some(CheckpointSpec { every: Every::End, keep: DEFAULT_KEEP })
-            }
-            _ => None,
-        };
         let correction = correction::resolve(&pipeline, &mesh.set_sizes())?;
         let source = source(&pipeline, &states, exact.as_ref())?;
         let mut setup = setup(&pipeline, mesh, law, correction, boundaries, source, device);
@@ -345,9 +298,6 @@ impl Plan {
         };
         let plan = Self {
             outline,
-            checkpoint,
-            surfaces,
-            averages,
             reference: pipeline.physics.reference.clone(),
             variables,
             setup,
@@ -359,6 +309,7 @@ impl Plan {
             exact,
             time,
             fields,
+            outputs,
             monitors,
             conditions,
             formulas: formulas::running(&pipeline)?,
@@ -401,65 +352,11 @@ pub(crate) fn most_between_samples(device: Device, incompressible: bool) -> usiz
     }
 }
 
-/// Returns the fields of the results: everywhere, on boundaries, and means over time.
-fn outputs(
-    pipeline: &Pipeline,
-    variables: &Variables,
-    mesh: &RankMesh,
-    choices: &Choices,
-) -> Result<(FieldsPlan, Option<SurfacesPlan>, Option<AveragesPlan>), InputError> {
-    let points_only = |names: Option<&[FieldSpec]>| {
-        fields::resolve(names, variables, &pipeline.constants, Elements::PointsOnly)
-    };
-    let surfaces = pipeline.output.surfaces.as_ref().map(|spec| {
-        let named = monitors::surface::named_boundaries(&spec.boundaries, &mesh.boundary_names());
-        let (boundaries, fields) = both(named, points_only(spec.names.as_deref()))?;
-        Ok(SurfacesPlan { boundaries, every: spec.every, from: Begin::START, fields: fields.into() })
-    });
-    let averages = pipeline.output.averages.as_ref().map(|spec| {
-        Ok(AveragesPlan {
-            from: Begin::START,
-            every: spec.sampled(1),
-            fields: fields::averaged(spec, points_only(spec.names.as_deref())?, variables)?,
-            deviations: spec.deviations,
-            reynolds_stresses: spec.reynolds_stresses.is_some(),
-        })
-    });
-    let fields = fields_plan(pipeline, variables, choices);
-    let (fields, (surfaces, averages)) = both(fields, both(surfaces.transpose(), averages.transpose()))?;
-    Ok((fields, surfaces, averages))
-}
-
-/// Resolves from when on the results are written, once monitors have names.
-fn begin(
-    spec: &OutputSpec,
-    (fields, surfaces, averages): (&mut FieldsPlan, Option<&mut SurfacesPlan>, Option<&mut AveragesPlan>),
-    reader: &mut triggers::Reader<'_>,
-) -> Result<(), InputError> {
-    if let Wanted::Given(spec) = &spec.fields {
-        fields.from = reader.read(spec.from.as_ref())?;
-    }
-    if let (Some(spec), Some(surfaces)) = (&spec.surfaces, surfaces) {
-        surfaces.from = reader.read(spec.from.as_ref())?;
-    }
-    if let (Some(spec), Some(averages)) = (&spec.averages, averages) {
-        averages.from = reader.read(Some(&spec.from))?;
-    }
-    Ok(())
-}
-
 /// Returns the number of conditions in a file.
 fn conditions_of(pipeline: &Pipeline) -> usize {
-    let output = &pipeline.output;
-    let fields = match &output.fields {
-        Wanted::Given(spec) => spec.from.as_ref(),
-        Wanted::Default | Wanted::Off => None,
-    };
-    let surfaces = output.surfaces.as_ref().and_then(|spec| spec.from.as_ref());
-    let averages = output.averages.as_ref().map(|spec| &spec.from);
-    let monitors = pipeline.monitors.iter().flat_map(|m| [m.from.as_ref(), m.spec.means()]);
-    let all = [fields, surfaces, averages].into_iter().chain(monitors).flatten();
-    all.filter(|from| from.time().is_none()).count()
+    let outputs = pipeline.output.given().filter_map(|(_, spec)| spec.from());
+    let monitors = pipeline.monitors.iter().flat_map(|m| [m.from.as_ref(), m.spec.means()]).flatten();
+    outputs.chain(monitors).filter(|from| from.time().is_none()).count()
 }
 
 /// Rejects a reference velocity that leaves the plane of the mesh.
@@ -663,22 +560,4 @@ fn exact(
 ) -> Option<Arc<dyn Exact>> {
     let monitored = monitors.iter().find_map(|m| m.monitor.exact().cloned());
     monitored.or_else(|| initial_spec.filter(|spec| spec.is_solution()).map(|_| initial.clone()))
-}
-
-fn fields_plan(
-    pipeline: &Pipeline,
-    variables: &Variables,
-    choices: &Choices,
-) -> Result<FieldsPlan, InputError> {
-    let default =
-        FieldsSpec { from: None, every: Every::End, names: None, double: false, format: Format::Vtu };
-    let (spec, written) = match &pipeline.output.fields {
-        Wanted::Given(spec) => (spec, true),
-        Wanted::Default => (&default, !choices.case_of_study),
-        Wanted::Off => (&default, false),
-    };
-    let limited = Elements::Allowed { limited: pipeline.space.limiting.is_some() };
-    let fields = fields::resolve(spec.names.as_deref(), variables, &pipeline.constants, limited)?.into();
-    let (every, from) = (written.then_some(spec.every), Begin::START);
-    Ok(FieldsPlan { every, from, fields, double: spec.double, format: spec.format })
 }

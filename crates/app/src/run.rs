@@ -5,25 +5,20 @@
 //! problem ([`elliptic`]) with a linear solve.
 
 pub mod answer;
-pub mod averages;
 pub mod checks;
 pub mod counts;
 pub mod elliptic;
 pub mod error;
-pub mod fields;
 pub mod flow;
 pub mod log;
 pub mod march;
 pub mod monitors;
 pub mod outputs;
-pub mod pieces;
 mod projection;
-pub mod schedule;
 pub mod sections;
 pub mod shared;
 pub mod stored;
 pub mod summary;
-pub mod surfaces;
 pub mod triggers;
 
 use serde_json::{Map, Value, json};

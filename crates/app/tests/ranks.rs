@@ -17,7 +17,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dgsuite::run::shared;
+use dgsuite::outputs::shared;
 use dgsuite_gpu::comm::{Communicator, on_each, threads};
 use dgsuite_gpu::shim::EMULATOR_ORDER;
 use dgsuite_mesh::{Cutting, SpaceFillingCurve, generate::MixedBox};

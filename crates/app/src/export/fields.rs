@@ -3,7 +3,7 @@
 use super::{ExportError, Fields, Stored};
 use crate::file::section;
 use crate::file::source::{Located, Place, Source};
-use crate::pipeline::output::FieldSpec;
+use crate::outputs::named::FieldSpec;
 
 /// The option that names a field.
 const OPTION: &str = "--field";

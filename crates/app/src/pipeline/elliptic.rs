@@ -13,7 +13,6 @@ use self::physics::PoissonSpec;
 use self::space::SipdgSpec;
 use super::checks::CheckSpec;
 use super::mesh::MeshSpec;
-use super::output::OutputSpec;
 use super::references::ReferenceSpec;
 use super::study::StudySpec;
 use super::{DeviceSpec, Document, repair};
@@ -21,6 +20,7 @@ use crate::file::expression::Constants;
 use crate::file::problem::InputError;
 use crate::file::section::Section;
 use crate::file::source::Place;
+use crate::outputs::OutputSpec;
 use dgsuite_solve::flow::Precision;
 
 /// The word of the model.

@@ -6,7 +6,6 @@
 
 mod general;
 mod mesh;
-mod output;
 mod physics;
 mod solver;
 mod space;
@@ -19,7 +18,7 @@ use std::collections::BTreeSet;
 
 use crate::file::keys::{GAS, Key};
 pub use crate::file::keys::{KeysError, Scope};
-use crate::{monitors, own};
+use crate::{monitors, outputs, own};
 
 /// The types of boundaries of a gas.
 pub(crate) fn conditions() -> BTreeSet<&'static str> {
@@ -30,7 +29,7 @@ pub(crate) fn conditions() -> BTreeSet<&'static str> {
 
 /// Makes the table known to the readers of sections; every reader of a file calls this first.
 pub fn install() {
-    const BEFORE: [&[Key]; 11] = [
+    const BEFORE: [&[Key]; 10] = [
         general::FIRST,
         mesh::KEYS,
         physics::KEYS,
@@ -41,9 +40,14 @@ pub fn install() {
         solver::KEYS,
         solver::PRESSURE,
         solver::VELOCITY,
-        output::KEYS,
     ];
-    let all = BEFORE.into_iter().flatten().chain(own::keys()).chain(monitors::keys()).chain(general::LAST);
+    let all = BEFORE
+        .into_iter()
+        .flatten()
+        .chain(outputs::keys())
+        .chain(own::keys())
+        .chain(monitors::keys())
+        .chain(general::LAST);
     crate::file::keys::install(all.map(own::with_words));
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Choices;
 use crate::file::problem::{InputError, Problem};
 use crate::file::source::{Place, Source};
-use crate::pipeline::output::OutputSpec;
+use crate::outputs::OutputSpec;
 
 /// Returns the directory of the results. `base` and `stem` are the folder and name of the file; `file` is its
 /// place, for errors.

@@ -19,10 +19,11 @@ use crate::file::expression::Constants;
 use crate::file::problem::mistakes::{both, each};
 use crate::file::problem::{InputError, Problem};
 use crate::file::source::{Located, Place};
+use crate::outputs::fields::OUTPUT as FIELDS;
+use crate::outputs::named::FieldSpec;
 use crate::pipeline::Document;
 use crate::pipeline::elliptic::EllipticPipeline;
 use crate::pipeline::elliptic::physics::ForcingSpec;
-use crate::pipeline::output::{FieldSpec, Wanted};
 use dgsuite_output::writer::Format;
 use dgsuite_solve::elliptic::{EllipticSetup, Function};
 
@@ -250,17 +251,11 @@ fn fields(
     exact: bool,
     choices: &Choices,
 ) -> Result<Option<EllipticFields>, InputError> {
-    let spec = match &file.output.fields {
-        Wanted::Given(spec) => spec,
-        Wanted::Default if !choices.case_of_study => {
-            return Ok(Some(EllipticFields {
-                fields: usual_fields(exact),
-                double: false,
-                format: Format::Vtu,
-            }));
-        }
-        _ => return Ok(None),
-    };
+    let outputs = file.output.of_run(choices.case_of_study, choices.continued);
+    if outputs.iter().all(|(kind, _)| kind.name != FIELDS.name) {
+        return Ok(None);
+    }
+    let spec = &file.output.fields;
     let fields = match &spec.names {
         Some(names) => named_fields(names, &file.constants, exact)?,
         None => usual_fields(exact),

@@ -8,12 +8,13 @@ use super::Plan;
 use crate::file::every::Every;
 use crate::file::node::{Node, Value};
 use crate::file::problem::{InputError, Problem};
+use crate::outputs::Kind;
 
 /// Where an interval is written in the file.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Owner {
     /// A section of `output`.
-    Output(&'static str),
+    Output(&'static Kind),
     /// A monitor, by its number in the list.
     Monitor(usize),
 }
@@ -21,7 +22,7 @@ pub enum Owner {
 impl fmt::Display for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Output(name) => write!(f, "output.{name}.every is"),
+            Self::Output(kind) => write!(f, "output.{}.every is", kind.name),
             Self::Monitor(i) => write!(f, "the interval of monitors.{i} is"),
         }
     }
@@ -30,13 +31,13 @@ impl fmt::Display for Owner {
 impl Owner {
     /// Whether each of its times leaves a file.
     pub fn writes_files(self) -> bool {
-        matches!(self, Self::Output(name) if name != "averages")
+        matches!(self, Self::Output(kind) if kind.writes_files)
     }
 
     /// Returns the key of the interval, with its value if it was written.
     fn find(self, root: &Node) -> (String, Option<&Node>) {
         match self {
-            Self::Output(name) => {
+            Self::Output(&Kind { name, .. }) => {
                 let section = root.get("output").and_then(|output| output.get(name));
                 (format!("output.{name}.every"), section.and_then(|section| section.get("every")))
             }
@@ -59,13 +60,7 @@ impl Owner {
 impl Plan {
     /// Returns all repeated actions with their intervals.
     pub fn intervals(&self) -> Vec<(Owner, Every)> {
-        let output = [
-            ("fields", self.fields.every),
-            ("surfaces", self.surfaces.as_ref().map(|surfaces| surfaces.every)),
-            ("averages", self.averages.as_ref().map(|averages| averages.every)),
-            ("checkpoint", self.checkpoint.map(|checkpoint| checkpoint.every)),
-        ];
-        let output = output.into_iter().filter_map(|(name, every)| Some((Owner::Output(name), every?)));
+        let output = self.outputs.iter().map(|plan| (Owner::Output(plan.kind), plan.output.every));
         let monitors = self.monitors.iter().enumerate().map(|(i, m)| (Owner::Monitor(i), m.every));
         output.chain(monitors).collect()
     }

@@ -13,9 +13,10 @@ use super::print::bytes;
 use crate::file::number::grouped;
 use crate::file::problem::{InputError, Problem};
 use crate::file::source::Place;
+use crate::outputs::named::FieldSpec;
+use crate::outputs::{checkpoint, fields};
 use crate::pipeline::elliptic::EllipticPipeline;
 use crate::pipeline::mesh::{Filling, Generator};
-use crate::pipeline::output::{FieldSpec, Wanted};
 use crate::pipeline::physics::Model;
 use crate::pipeline::{DeviceSpec, Pipeline};
 use dgsuite_solve::flow::{Device, Precision};
@@ -135,6 +136,7 @@ impl Load {
             Model::Incompressible { .. } => 4,
             _ => 5,
         };
+        let of_names = |names: Option<&[FieldSpec]>| names.map_or(usual, numbers);
         Self {
             order: file.space.order,
             total: file.space.polynomials == Some(Polynomials::Total),
@@ -157,20 +159,15 @@ impl Load {
                 (None, model) => Family::Explicit { viscous: matches!(model, Model::NavierStokes { .. }) },
             },
             host,
-            written: match &file.output.fields {
-                Wanted::Off => 0,
-                Wanted::Default => usual,
-                Wanted::Given(spec) => spec.names.as_deref().map_or(usual, numbers),
+            written: match file.output.is_off(fields::OUTPUT.name) {
+                true => 0,
+                false => of_names(file.output.fields.names.as_deref()),
             },
-            averaged: file.output.averages.as_ref().map_or(0, |spec| {
-                let names = spec.names.as_deref().map_or(usual, numbers);
-                // Means with deviations, and the values of the last sample.
-                names * if spec.deviations { 3 } else { 2 }
-            }),
-            saved: match (&file.output.checkpoint, &file.incompressible) {
-                (Wanted::Off, _) => 0,
-                (_, None) => 1,
-                (_, Some(law)) => 2 * law.time_order,
+            averaged: file.output.given().map(|(_, spec)| spec.kept(&of_names)).sum(),
+            saved: match (file.output.is_off(checkpoint::OUTPUT.name), &file.incompressible) {
+                (true, _) => 0,
+                (false, None) => 1,
+                (false, Some(law)) => 2 * law.time_order,
             },
         }
     }

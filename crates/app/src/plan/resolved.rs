@@ -49,13 +49,16 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
         Law::Incompressible(law) => incompressible(&mut tree, law, setup.order),
         _ => space(&mut tree, setup),
     }
-    if let Some(averages) = pipeline.output.averages.as_ref().filter(|averages| averages.every.is_none()) {
-        let incompressible = matches!(setup.law, Law::Incompressible(_));
-        let often = match averages.sampled(super::most_between_samples(setup.device, incompressible)) {
-            Every::Steps(n) => number(n as f64),
-            _ => text(AUTO),
-        };
-        tree.default("output.averages.every_steps", often);
+    let incompressible = matches!(setup.law, Law::Incompressible(_));
+    let most = super::most_between_samples(setup.device, incompressible);
+    for (kind, spec) in pipeline.output.given() {
+        if let Some((key, every)) = spec.chosen(most) {
+            let often = match every {
+                Every::Steps(n) => number(n as f64),
+                _ => text(AUTO),
+            };
+            tree.default(&format!("output.{}.{key}", kind.name), often);
+        }
     }
     if let InitialSpec::Restart(file) = &pipeline.initial {
         tree.set("initial.restart", path_text(&pipeline.resolve(&file.value)));

@@ -54,8 +54,9 @@ pub(super) fn forces_are_recorded(
 
 /// Warns of means that would begin at or after the end of the run and never be computed.
 pub(super) fn late_means(pipeline: &Pipeline, end: Option<f64>) -> Vec<String> {
-    let averages = pipeline.output.averages.iter().filter_map(|spec| spec.from.time());
-    let averages = averages.map(|from| ("output.averages.from".to_owned(), from));
+    let means = pipeline.output.given().filter(|(_, spec)| spec.is_mean());
+    let averages =
+        means.filter_map(|(kind, spec)| Some((format!("output.{}.from", kind.name), spec.from()?.time()?)));
     let monitors = pipeline.monitors.iter().enumerate().filter_map(|(i, monitor)| {
         Some((format!("monitors.{i}.{}.from", monitor.kind.name), monitor.spec.means()?.time()?))
     });

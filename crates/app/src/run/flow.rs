@@ -134,9 +134,10 @@ impl FlowRun {
         let plan = &self.plan;
         let mut last = Vec::new();
         if status == Status::Stopped {
-            let go_on = match plan.checkpoint {
-                Some(_) => "; continue with --restart latest",
-                None => "; no checkpoint was written",
+            let stores = plan.outputs.iter().any(|output| output.kind.after_all);
+            let go_on = match stores {
+                true => "; continue with --restart latest",
+                false => "; no checkpoint was written",
             };
             let local = plan.time.steady.is_some_and(|steady| steady.local_steps);
             // With local steps, elements have no common time.

@@ -176,7 +176,7 @@ impl<'a> March<'a> {
             self.ask(outputs)?;
         }
         outputs.triggers().news().iter().for_each(|news| self.log.note(news));
-        outputs.news_of_averages().iter().for_each(|warning| self.log.warn(warning));
+        outputs.news().iter().for_each(|warning| self.log.warn(warning));
         outputs.not_finite().take().iter().for_each(|warning| self.log.warn(warning));
         if moment == Moment::End && !self.tally.stopped {
             outputs.triggers().never().iter().for_each(|warning| self.log.warn(warning));

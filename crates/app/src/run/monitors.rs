@@ -3,12 +3,12 @@
 use dgsuite_timeint::TimePoint;
 
 use super::error::RunError;
-use super::schedule::Schedule;
 use super::triggers::Triggers;
 use crate::directory::Directory;
 use crate::file::beginning::Begin;
 use crate::monitors::not_finite::NotFinite;
 use crate::monitors::{Finished, MonitorPlan, Now, Values, tables};
+use crate::outputs::schedule::Schedule;
 use crate::plan::Plan;
 use dgsuite_output::writer::csv::{Columns, Table};
 use dgsuite_solve::flow::Flow;

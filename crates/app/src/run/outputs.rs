@@ -1,35 +1,25 @@
-//! Everything that a run writes as it proceeds: fields, tables of monitors, checkpoints.
+//! Everything that a run writes as it proceeds: tables of monitors, and the list of its outputs.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dgsuite_timeint::{Memory, Progress, TimePoint};
 
-use super::averages::Averages;
 use super::counts::{self, Counts, Tally};
 use super::error::RunError;
-use super::fields;
 use super::monitors::{self, Recorder};
-use super::pieces::Pieces;
-use super::schedule::{self, Schedule};
 use super::sections;
-use super::shared;
-use super::surfaces;
 use super::triggers::{self, Triggers};
-use crate::directory::{CHECKPOINTS, Directory, Former};
+use crate::directory::{Directory, Former};
+use crate::file::beginning::Begin;
 use crate::monitors::not_finite::NotFinite;
-use crate::monitors::{MonitorPlan, Values};
-use crate::plan::fields::OutputField;
-use crate::plan::{Plan, SurfacesPlan};
-use dgsuite_output::checkpoint::{self, Checkpoint};
-use dgsuite_output::writer::background::BackgroundSeries;
-use dgsuite_output::writer::pvd::Series;
+use crate::monitors::{MonitorError, MonitorPlan, Values};
+use crate::outputs::{At, Kept, Kind, Opening, OutputPlan, Writer, fields, sampled, schedule};
+use crate::plan::Plan;
+use dgsuite_output::writer::{VtuOptions, WriterError};
 use dgsuite_solve::ROOT;
 use dgsuite_solve::flow::Flow;
 use dgsuite_solve::post::settled::Settled;
-
-use dgsuite_output::writer::{Format, VtuOptions, WriterError};
 
 /// Results that could not be written. On several ranks the others do not know yet: rank 0 goes on with what
 /// all of them do together, until all learn of it.
@@ -50,24 +40,21 @@ impl Failures {
     }
 }
 
-/// The fields of a run.
-enum FieldSeries {
-    /// Of all elements on rank 0, written while the run continues.
-    Gathered(BackgroundSeries),
-    /// Of several ranks, which write together.
-    Ranked(Pieces),
+/// An output with its files open.
+struct Open {
+    kind: &'static Kind,
+    from: Begin,
+    writer: Box<dyn Writer>,
+    /// The step at which it was written last.
+    newest: Option<u64>,
 }
 
 /// The open results of a run.
 pub struct Outputs<'a> {
     plan: &'a Plan,
     directory: Directory,
-    lattice_order: usize,
-    series: Option<(FieldSeries, Schedule)>,
     monitors: Vec<Recorder<'a>>,
-    surfaces: Option<(&'a SurfacesPlan, BackgroundSeries, Schedule)>,
-    newest_surfaces: Option<u64>,
-    averages: Option<Averages<'a>>,
+    outputs: Vec<Open>,
     triggers: Triggers<'a>,
     /// The state of the error control, for checkpoints.
     pub control: Option<Memory>,
@@ -80,11 +67,6 @@ pub struct Outputs<'a> {
     pub tally: Tally,
     /// The counts of the parts of the run before this one.
     before: Counts,
-    checkpoints: Option<Schedule>,
-    written: Vec<PathBuf>,
-    /// The steps whose fields and whose checkpoint were written last.
-    newest_fields: Option<u64>,
-    newest_checkpoint: Option<u64>,
     /// The step whose fields [`Self::new_fields`] has announced.
     asked: Option<u64>,
     last: Values,
@@ -109,55 +91,30 @@ impl<'a> Outputs<'a> {
     /// # Errors
     /// Errors of the file system, or results of another program.
     pub fn open(plan: &'a Plan, directory: Directory, now: TimePoint) -> Result<Self, RunError> {
-        let open = |path: PathBuf, wanted: &[OutputField]| -> Result<BackgroundSeries, RunError> {
-            let (format, options) = (plan.fields.format, fields::options(&plan.fields));
-            let at_points = wanted.iter().filter(|field| field.of_element.is_none());
-            let names: Vec<&str> = at_points.map(|field| field.name.as_str()).collect();
-            let series = match plan.restart {
-                Some(_) => format.resume(&path, now.t, &names, &options)?,
-                None => format.create(&path)?,
-            };
-            Ok(BackgroundSeries::new(series, options)?)
-        };
-        let comm = &plan.setup.comm;
-        let fields = || -> Result<FieldSeries, RunError> {
-            // Rank 0 gathers what one file of all times needs.
-            if comm.size() == 1 || plan.fields.format != Format::Vtu {
-                return Ok(FieldSeries::Gathered(open(directory.fields(), &plan.fields.fields)?));
-            }
-            // All ranks write into the directory of rank 0.
-            let path = plan.outline.directory.join("fields.pvd");
-            let series = match (comm.rank(), &plan.restart) {
-                (ROOT, Some(_)) => Some(Series::resume(&path, now.t)?),
-                (ROOT, None) => Some(Series::create(&path)?),
-                _ => None,
-            };
-            let options = fields::options(&plan.fields);
-            Ok(FieldSeries::Ranked(Pieces::new(Arc::clone(comm), path, series, options)))
-        };
-        let series = match plan.fields.every {
-            Some(every) => Some((fields()?, Schedule::new(every, now))),
-            None => None,
-        };
-        let lattice_order = fields::lattice_order(plan.setup.order, plan.setup.mesh.max_order());
         let saved = plan.restart.as_ref().map(|(_, saved)| saved);
         let triggers =
             Triggers::new(&plan.conditions, saved.and_then(|saved| saved.section(triggers::SECTION)));
-        let averages = plan.averages.as_ref().map(|averages| {
-            let begun = triggers.begun(averages.from, now);
-            Averages::new(averages, lattice_order, now, saved, begun)
-        });
+        let not_finite = NotFinite::default();
+        let open = |output: &OutputPlan| -> Result<Open, RunError> {
+            let writer = (output.output.open)(&Opening {
+                directory: directory.clone(),
+                shared: &plan.outline.directory,
+                fields: &plan.fields,
+                setup: &plan.setup,
+                mesh_digest: plan.outline.mesh_digest,
+                now,
+                saved,
+                continues: plan.outline.former == Former::Continue,
+                from: output.from,
+                begun: triggers.begun(output.from, now),
+                not_finite: not_finite.clone(),
+            })?;
+            Ok(Open { kind: output.kind, from: output.from, writer, newest: None })
+        };
         Ok(Self {
             monitors: monitors::open(plan, &directory, now)?,
-            surfaces: match &plan.surfaces {
-                Some(surfaces) => {
-                    let series = open(directory.surfaces(), &surfaces.fields)?;
-                    Some((surfaces, series, Schedule::new(surfaces.every, now)))
-                }
-                None => None,
-            },
+            outputs: plan.outputs.iter().map(open).collect::<Result<_, _>>()?,
             triggers,
-            newest_surfaces: None,
             control: None,
             shrink: 1.0,
             steady: None,
@@ -168,24 +125,12 @@ impl<'a> Outputs<'a> {
                 .map(|forces| Settled::new(forces.tolerance, forces.rows)),
             tally: Tally::default(),
             before: Counts::continued(saved.and_then(|saved| saved.section(counts::SECTION)), now.step),
-            averages,
-            checkpoints: plan.checkpoint.map(|c| Schedule::new(c.every, now)),
-            written: match plan.outline.former {
-                Former::Continue if comm.rank() == ROOT => {
-                    checkpoint::present(&directory.checkpoints(), now.step)?
-                }
-                _ => Vec::new(),
-            },
-            newest_fields: None,
             asked: None,
-            newest_checkpoint: None,
             last: Values::default(),
-            not_finite: NotFinite::default(),
+            not_finite,
             spent: Duration::ZERO,
             plan,
             directory,
-            lattice_order,
-            series,
         })
     }
 
@@ -203,14 +148,10 @@ impl<'a> Outputs<'a> {
 
     /// Returns the number of steps that can be done after `now` before anything may be due by its number of
     /// steps. Output at given times is landed on.
-    pub fn steps_left(&self, now: TimePoint, local: bool) -> u64 {
-        let fields = self.series.iter().map(|(_, schedule)| schedule.steps_left(now, local));
+    pub fn steps_left(&mut self, now: TimePoint, local: bool) -> u64 {
+        let outputs = self.outputs.iter_mut().map(|open| open.writer.schedule().steps_left(now, local));
         let monitors = self.monitors.iter().map(|monitor| monitor.steps_left(now, local));
-        let checkpoints = self.checkpoints.iter().map(|schedule| schedule.steps_left(now, local));
-        let surfaces = self.surfaces.iter().map(|(_, _, schedule)| schedule.steps_left(now, local));
-        let averages = self.averages.iter().map(|averages| averages.steps_left(now, local));
-        let all = fields.chain(monitors).chain(checkpoints).chain(surfaces).chain(averages);
-        all.chain([self.triggers.steps_left()]).min().unwrap_or(u64::MAX)
+        outputs.chain(monitors).chain([self.triggers.steps_left()]).min().unwrap_or(u64::MAX)
     }
 
     /// Writes everything that is due.
@@ -275,9 +216,9 @@ impl<'a> Outputs<'a> {
         let root = self.plan.setup.comm.rank() == 0;
         self.triggers.evaluate(now, |holds| solver.any(root && holds))?;
         // What begins with this step; a continued run already has it.
-        let begins = |begin| (first || moment == Moment::Step) && self.triggers.begins(begin, now);
+        let may_begin = first || moment == Moment::Step;
         for monitor in &mut self.monitors {
-            if begins(monitor.from) {
+            if may_begin && self.triggers.begins(monitor.from, now) {
                 any = true;
                 let row = monitor.record(solver, now, &mut self.last, &self.not_finite);
                 failures.keep(row.map(|_| ()))?;
@@ -287,105 +228,47 @@ impl<'a> Outputs<'a> {
                 failures.keep(monitor.finish(&mut self.last, &self.triggers, local))?;
             }
         }
-        let wanted = |due: bool, begin| {
-            let begun = self.triggers.begun(begin, now);
-            begins(begin) || (due || always) && begun || moment == Moment::End
-        };
-        if let Some((series, schedule)) = &mut self.series
-            && wanted(schedule.due(now), self.plan.fields.from)
-            && self.newest_fields != Some(now.step)
-        {
-            let (order, wanted) = (self.lattice_order, &self.plan.fields.fields);
-            let not_finite = self.not_finite.clone();
-            any = true;
-            failures.keep(match series {
-                FieldSeries::Gathered(series) => {
-                    let make = match fields::sample_later(solver, now.t, order, wanted) {
-                        Some(make) => make,
-                        None => {
-                            let sampled = fields::sample(solver, now.t, order, wanted, false);
-                            Box::new(move || Ok(sampled))
-                        }
-                    };
-                    let looked = move || make().inspect(|fields| not_finite.look_at_fields(fields));
-                    series.write_made(Box::new(looked)).map_err(RunError::from)
+        for i in 0..self.outputs.len() {
+            let Open { kind, from, newest, .. } = self.outputs[i];
+            let at = At {
+                now,
+                end: moment == Moment::End,
+                always,
+                begun: self.triggers.begun(from, now),
+                begins: may_begin && self.triggers.begins(from, now),
+            };
+            let wanted = self.outputs[i].writer.wanted(&at);
+            if !wanted || kind.writes_files && newest == Some(now.step) {
+                continue;
+            }
+            any |= kind.writes_files;
+            let mut stored = Kept::default();
+            if kind.after_all {
+                // A continued run does not write again what was due up to here: without it there is no
+                // checkpoint.
+                failures.keep(self.flush(false))?;
+                if failures.several && solver.any(failures.first.is_some())? {
+                    continue;
                 }
-                FieldSeries::Ranked(pieces) => {
-                    let own = fields::sample_own(solver, now.t, order, wanted);
-                    pieces.write(&own, &not_finite)
-                }
-            })?;
-            self.newest_fields = Some(now.step);
-        }
-        if let Some((surfaces, series, schedule)) = &mut self.surfaces
-            && wanted(schedule.due(now), surfaces.from)
-            && self.newest_surfaces != Some(now.step)
-        {
-            let (mesh, not_finite) = (Arc::clone(self.plan.setup.mesh.seen()), self.not_finite.clone());
-            any = true;
-            failures.keep(
-                match fields::sample_later(solver, now.t, self.lattice_order, &surfaces.fields) {
-                    Some(make) => {
-                        let boundaries = surfaces.boundaries.clone();
-                        let faces = move || {
-                            let faces = surfaces::restrict(&make()?, &mesh, &boundaries);
-                            not_finite.look_at_fields(&faces);
-                            Ok(faces)
-                        };
-                        series.write_made(Box::new(faces))
-                    }
-                    None => {
-                        let volume =
-                            fields::sample(solver, now.t, self.lattice_order, &surfaces.fields, false);
-                        let faces = surfaces::restrict(&volume, &mesh, &surfaces.boundaries);
-                        not_finite.look_at_fields(&faces);
-                        series.write(faces)
-                    }
-                },
-            )?;
-            self.newest_surfaces = Some(now.step);
-        }
-        if let Some(averages) = &mut self.averages {
-            if self.triggers.begun(averages.from(), now) {
-                averages.record(solver, now);
+                stored = self.kept(solver);
             }
-            if moment == Moment::End {
-                let options = fields::options(&self.plan.fields);
-                failures.keep(averages.write(solver, now.t, &self.directory.averages(), &options))?;
-            }
-        }
-        if let Some(schedule) = &mut self.checkpoints
-            && (schedule.due(now) || moment == Moment::End)
-            && self.newest_checkpoint != Some(now.step)
-        {
-            any = true;
-            // A continued run does not write again what was due up to here: without it there is no
-            // checkpoint.
-            let written = self.background().try_for_each(BackgroundSeries::flush);
-            failures.keep(written)?;
-            let complete = !failures.several || !solver.any(failures.first.is_some())?;
-            if complete {
-                failures.keep(self.write_checkpoint(solver, now))?;
-                self.newest_checkpoint = Some(now.step);
-            }
+            let open = &mut self.outputs[i];
+            failures.keep(open.writer.write(solver, &at, stored))?;
+            open.newest = Some(now.step);
         }
         if moment == Moment::End {
             let triggers = self.triggers.summary();
             if !triggers.is_empty() {
                 self.last.put(&["triggers"], triggers);
             }
-            failures.keep(self.background().try_for_each(BackgroundSeries::finish))?;
+            failures.keep(self.flush(true))?;
         }
         Ok(any)
     }
 
-    /// The series that threads write.
-    fn background(&mut self) -> impl Iterator<Item = &mut BackgroundSeries> {
-        let series = self.series.iter_mut().filter_map(|(series, _)| match series {
-            FieldSeries::Gathered(series) => Some(series),
-            FieldSeries::Ranked(_) => None,
-        });
-        series.chain(self.surfaces.iter_mut().map(|(_, series, _)| series))
+    /// Waits until all files are on the disk.
+    fn flush(&mut self, last: bool) -> Result<(), MonitorError> {
+        self.outputs.iter_mut().try_for_each(|open| open.writer.flush(last))
     }
 
     /// Waits until all fields are on the disk if those of `now` were written by the last call of
@@ -394,11 +277,12 @@ impl<'a> Outputs<'a> {
     /// # Errors
     /// The errors of the file system.
     pub fn new_fields(&mut self, now: TimePoint) -> Result<bool, RunError> {
-        if self.newest_fields != Some(now.step) || self.asked == Some(now.step) {
+        let fields = self.outputs.iter().find(|open| open.kind.name == fields::OUTPUT.name);
+        if fields.is_none_or(|open| open.newest != Some(now.step)) || self.asked == Some(now.step) {
             return Ok(false);
         }
         self.asked = Some(now.step);
-        self.background().try_for_each(BackgroundSeries::flush)?;
+        self.flush(false)?;
         Ok(true)
     }
 
@@ -407,28 +291,15 @@ impl<'a> Outputs<'a> {
         self.before.and(&self.tally, solver.solves())
     }
 
-    fn write_checkpoint(&mut self, solver: &Flow, now: TimePoint) -> Result<(), RunError> {
-        let averages = self.averages.as_ref().map_or_else(Vec::new, Averages::save);
+    /// What checkpoints store beside the solution.
+    fn kept(&self, solver: &Flow) -> Kept {
+        let (averages, averaged): (Vec<_>, Vec<_>) =
+            self.outputs.iter().filter_map(|open| open.writer.sums()).unzip();
         let sections = self.control.iter().map(sections::of_control).chain(sections::of_share(self.shrink));
         let sections = sections.chain(self.steady.iter().map(sections::of_steady));
-        let averaged = self.averages.iter().filter(|_| !averages.is_empty()).map(Averages::section);
-        let counts = self.counts(solver).section();
-        let sections = sections.chain(self.triggers.section()).chain(averaged).chain([counts]).collect();
-        let state = solver.save_own();
-        let saved = Checkpoint { now, state, averages, sections };
-        let mesh = self.plan.outline.mesh_digest;
-        let path = match solver.own_ranges() {
-            None => Some(checkpoint::write(&self.directory.checkpoints(), &saved, mesh)?),
-            Some(ranges) => {
-                // All ranks write into the directory of rank 0.
-                let directory = self.plan.outline.directory.join(CHECKPOINTS);
-                shared::write(self.plan.setup.comm.as_ref(), &directory, &saved, &ranges, mesh)?
-            }
-        };
-        if let (Some(path), Some(spec)) = (path, self.plan.checkpoint) {
-            checkpoint::prune(&mut self.written, path, spec.keep)?;
-        }
-        Ok(())
+        let sections = sections.chain(self.triggers.section()).chain(averaged);
+        let sections = sections.chain([self.counts(solver).section()]).collect();
+        Kept { averages: averages.concat(), sections }
     }
 
     /// Whether the forces of a steady run have settled, if that is asked for. Collective.
@@ -448,14 +319,15 @@ impl<'a> Outputs<'a> {
     /// The errors of the file system.
     pub fn write_failed(&self, solver: &Flow, now: TimePoint) -> Result<PathBuf, RunError> {
         let path = self.directory.failed();
+        let order = sampled::lattice_order(self.plan.setup.order, self.plan.setup.mesh.max_order());
         let fields = &self.plan.fields.fields;
-        fields::write_failed(solver, now.t, self.lattice_order, fields, &path, &VtuOptions::default())?;
+        sampled::write_failed(solver, now.t, order, fields, &path, &VtuOptions::default())?;
         Ok(path)
     }
 
     /// Returns the newest checkpoint of this run, or of the run that it continues.
     pub fn latest_checkpoint(&self) -> Option<&PathBuf> {
-        self.written.last()
+        self.outputs.iter().find_map(|open| open.writer.latest())
     }
 
     /// Returns the list of values of monitors and fields that were not finite.
@@ -463,9 +335,9 @@ impl<'a> Outputs<'a> {
         &self.not_finite
     }
 
-    /// Returns what is to be said about the means of a checkpoint, once.
-    pub fn news_of_averages(&mut self) -> Option<String> {
-        self.averages.as_mut().and_then(Averages::news)
+    /// Returns what outputs have to say, once.
+    pub fn news(&mut self) -> Vec<String> {
+        self.outputs.iter_mut().filter_map(|open| open.writer.news()).collect()
     }
 
     /// Returns the triggers.

@@ -6,31 +6,22 @@ use crate::file::beginning::Begin;
 use crate::file::every::Every;
 use crate::file::number::grouped;
 use crate::monitors::MonitorPlan;
+use crate::outputs::OutputPlan;
 use crate::pipeline::checks::CheckSpec;
-use crate::plan::fields::OutputField;
 use crate::plan::{Outline, Plan};
 
-/// The directory with fields, surfaces, means and checkpoints.
+/// The directory, and what is written there.
 pub(super) fn output(plan: &Plan) -> String {
     let mut text = plan.outline.directory.display().to_string();
-    if let Some(every) = plan.fields.every {
-        let often = often(plan, every, plan.fields.from);
-        let _ = write!(text, "; fields {} {often}", names(&plan.fields.fields));
-    }
-    if let Some(surfaces) = &plan.surfaces {
-        let (fields, often) = (names(&surfaces.fields), often(plan, surfaces.every, surfaces.from));
-        let _ = write!(text, "; surfaces {} of {fields} {often}", surfaces.boundaries.join(", "));
-    }
-    if let Some(averages) = &plan.averages {
-        let sampled = match averages.every {
-            Every::Steps(1) => "in each step".to_owned(),
-            every => words(every),
+    for OutputPlan { kind, output, from: begin, .. } in &plan.outputs {
+        let often = match (kind.writes_files, output.every) {
+            (true, every) => often(plan, every, *begin),
+            (false, every) => {
+                let sampled = if every == Every::Steps(1) { "in each step".to_owned() } else { words(every) };
+                sampled + &from(plan, *begin).unwrap_or_default()
+            }
         };
-        let from = from(plan, averages.from).unwrap_or_default();
-        let _ = write!(text, "; means of {} sampled {sampled}{from}", names(&averages.fields));
-    }
-    if let Some(checkpoint) = &plan.checkpoint {
-        let _ = write!(text, "; checkpoints {}", often(plan, checkpoint.every, Begin::START));
+        let _ = write!(text, "; {} {often}", output.about);
     }
     text
 }
@@ -53,10 +44,6 @@ pub(crate) fn checks(outline: &Outline) -> Option<String> {
     };
     let checks: Vec<String> = outline.checks.iter().map(check).collect();
     (!checks.is_empty()).then(|| checks.join("; "))
-}
-
-fn names(fields: &[OutputField]) -> String {
-    fields.iter().map(|field| field.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// How often, with the number of times if that is known, and from when on.

@@ -6,10 +6,10 @@ use super::Failure;
 use crate::directory::Directory;
 use crate::monitors::charts;
 use crate::monitors::not_finite::NotFinite;
+use crate::outputs::sampled::lattice_order;
 use crate::plan::elliptic::functions::ExactSolution;
 use crate::plan::elliptic::{EllipticField, EllipticPlan, FieldContent};
 use crate::run::Status;
-use crate::run::fields::lattice_order;
 use dgsuite_output::checkpoint::{self, Checkpoint};
 use dgsuite_output::writer::{
     CellBlock, Field, Precision, TimeSeries as _, UnstructuredFields, VtuOptions, WriterError, csv,

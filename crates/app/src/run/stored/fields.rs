@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::outputs::named::{OfElement, OutputField};
 use crate::plan::elliptic::EllipticField;
-use crate::plan::fields::{OfElement, OutputField};
 
 /// Fields of a stored state, compiled.
 pub enum Fields {

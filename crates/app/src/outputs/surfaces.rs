@@ -1,12 +1,91 @@
-//! Files of boundaries alone: the faces of named boundaries with the fields of the adjacent elements.
+//! Files of boundaries alone, `output.surfaces`: the faces of named boundaries with the fields of the
+//! elements beside them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use dgsuite_basis::Shape;
 use dgsuite_basis::lattice::lattice;
 use dgsuite_mesh::{Across, Mesh};
 
+use super::named::{self, FieldSpec, OutputField};
+use super::series::Files;
+use super::{Context, Kind, Opener, Resolved, Spec};
+use crate::file::beginning::Beginning;
+use crate::file::every::Every;
+use crate::file::keys::Absent::{Nothing, Required};
+use crate::file::keys::Kind::{List, Section as Of, Text};
+use crate::file::keys::{FLOW, key};
+use crate::file::problem::InputError;
+use crate::file::problem::mistakes::both;
+use crate::file::section;
+use crate::file::source::Located;
+use crate::monitors::surface::named_boundaries;
 use dgsuite_output::writer::{CellBlock, Field, UnstructuredFields, Values};
+
+/// Fields on boundaries alone.
+pub static OUTPUT: Kind = Kind {
+    name: "surfaces",
+    keys: &[
+        key(
+            "output.surfaces",
+            &[Of],
+            Nothing,
+            "Fields on boundaries alone, in `surfaces.pvd` and `surfaces/*.vtu` or in `surfaces.vtkhdf`.",
+        )
+        .of(FLOW),
+        key(
+            "output.surfaces.boundaries",
+            &[List("names of boundaries", &[Text])],
+            Required,
+            "The boundaries.",
+        )
+        .of(FLOW),
+    ],
+    read: |section| {
+        let key = section.key("boundaries");
+        let expected = "a list of names of boundaries";
+        let items = section.list("boundaries")?.ok_or_else(|| section.missing("boundaries", expected))?;
+        let names = items.iter().map(|item| section::text(item, &key, expected));
+        let boundaries = names.collect::<Result<Vec<_>, _>>()?;
+        section::once(&boundaries)?;
+        Ok(Arc::new(Surfaces {
+            boundaries,
+            from: Beginning::read(section)?,
+            every: Every::read(section, Every::End)?,
+            names: FieldSpec::read_all(section)?,
+        }))
+    },
+    usual: |_, _| None,
+    writes_files: true,
+    after_all: false,
+};
+
+#[derive(Debug)]
+struct Surfaces {
+    boundaries: Vec<Located<String>>,
+    from: Option<Beginning>,
+    every: Every,
+    names: Option<Vec<FieldSpec>>,
+}
+
+impl Spec for Surfaces {
+    fn resolve(&self, context: &Context<'_>) -> Result<Resolved, InputError> {
+        let named = named_boundaries(&self.boundaries, &context.mesh.boundary_names());
+        let (boundaries, fields) = both(named, context.at_points(self.names.as_deref()))?;
+        let (every, fields): (_, Arc<[OutputField]>) = (self.every, fields.into());
+        let about = format!("surfaces {} of {}", boundaries.join(", "), named::list(&fields));
+        let boundaries: Arc<[String]> = boundaries.into();
+        let open: Opener = Box::new(move |opening| {
+            Ok(Box::new(Files::of_boundaries(opening, every, (&fields, &boundaries))?))
+        });
+        Ok(Resolved { every, about, open })
+    }
+
+    fn from(&self) -> Option<&Beginning> {
+        self.from.as_ref()
+    }
+}
 
 /// Returns the faces of `boundaries` as cells, with the point values of `volume`, whose first cell field is
 /// the number of the element.

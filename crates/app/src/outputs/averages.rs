@@ -6,7 +6,8 @@
 
 mod content;
 
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use dgsuite_basis::Shape;
 use dgsuite_timeint::TimePoint;
@@ -14,14 +15,189 @@ use serde::{Deserialize, Serialize};
 
 use self::content::Content;
 
-use super::fields;
+use super::named::{self, FieldSpec, OutputField};
 use super::schedule::Schedule;
-use crate::file::beginning::Begin;
-use crate::models::vocabulary::VELOCITY;
-use crate::plan::AveragesPlan;
-use dgsuite_output::checkpoint::{Checkpoint, Section};
+use super::{At, Context, Kept, Kind, Opener, Opening, Resolved, Spec, Writer, sampled};
+use crate::file::beginning::{Begin, Beginning};
+use crate::file::every::{Every, STEPS, TIME};
+use crate::file::expression::Constants;
+use crate::file::keys::Absent::{Nothing, Says, Value};
+use crate::file::keys::Kind::{Flag, Number, Section as Of, Words};
+use crate::file::keys::Range::Any;
+use crate::file::keys::{FLOW, FLUID, key};
+use crate::file::problem::{InputError, Problem};
+use crate::file::source::Located;
+use crate::models::variables::Variables;
+use crate::models::vocabulary::{self, VELOCITY, Vocabulary};
+use crate::monitors::MonitorError;
+use dgsuite_output::checkpoint::Section;
 use dgsuite_output::writer::{Field, UnstructuredFields, Values, VtuOptions, WriterError};
-use dgsuite_solve::flow::Flow;
+use dgsuite_solve::flow::{Flow, Law};
+
+/// Means over time.
+pub static OUTPUT: Kind = Kind {
+    name: "averages",
+    keys: &[
+        key(
+            "output.averages",
+            &[Words(&["none"]), Of],
+            Value("none"),
+            "Means of fields over time, in `averages.vtu` at the end and in checkpoints; `none` computes none.",
+        )
+        .of(FLOW),
+        key(
+            "output.averages.from",
+            &[Number(Any), Of],
+            Value("0"),
+            "The time from which samples are taken, or `when: CONDITION`.",
+        )
+        .of(FLOW),
+        key(
+            "output.averages.every",
+            &[TIME],
+            Nothing,
+            "The interval of time between samples, in place of `every_steps`.",
+        )
+        .of(FLOW),
+        key(
+            "output.averages.every_steps",
+            &[Words(&["auto"]), STEPS],
+            Says("1 for incompressible flow on CPUs, otherwise `auto`"),
+            "The number of steps between samples. `auto`: a hundredth of the steps since the first sample, at least \
+             1 and at most 20 (on a GPU 100, of incompressible flow 10): short runs sample each step, and the \
+             samples of long ones cost little.",
+        )
+        .of(FLOW),
+        key(
+            "output.averages.deviations",
+            &[Flag],
+            Value("false"),
+            "Writes the standard deviation over time of every field beside its mean, as `NAME_std`.",
+        )
+        .of(FLOW),
+        key(
+            "output.averages.reynolds_stresses",
+            &[Flag],
+            Value("false"),
+            "Writes `ReynoldsStresses`, the covariances over time of the components of the velocity: xx, yy, zz, xy, \
+             yz, xz.",
+        )
+        .of(FLUID),
+    ],
+    read: |section| {
+        Ok(Arc::new(AveragesSpec {
+            from: Beginning::read(section)?.unwrap_or(Beginning::Time(0.0)),
+            every: Every::given_or_auto(section)?,
+            names: FieldSpec::read_all(section)?,
+            deviations: section.flag("deviations")?.is_some_and(|flag| flag.value),
+            reynolds_stresses: section.flag("reynolds_stresses")?.filter(|flag| flag.value),
+        }))
+    },
+    usual: |_, _| None,
+    writes_files: false,
+    after_all: false,
+};
+
+#[derive(Debug)]
+struct AveragesSpec {
+    from: Beginning,
+    /// How often samples are taken; `None` for as often as is cheap.
+    every: Option<Every>,
+    names: Option<Vec<FieldSpec>>,
+    deviations: bool,
+    reynolds_stresses: Option<Located<bool>>,
+}
+
+impl AveragesSpec {
+    /// Returns how often samples are taken: by default in each step at first, later at intervals of up to
+    /// `most` steps.
+    ///
+    /// The means of a short run need each step. In a long one the steps between two samples, a hundredth of
+    /// all, carry nothing that the means would notice.
+    fn sampled(&self, most: usize) -> Every {
+        self.every.unwrap_or(if most == 1 { Every::Steps(1) } else { Every::Growing(most) })
+    }
+}
+
+impl Spec for AveragesSpec {
+    fn resolve(&self, context: &Context<'_>) -> Result<Resolved, InputError> {
+        let fields = context.at_points(self.names.as_deref())?;
+        let every = self.sampled(context.most);
+        let plan = Arc::new(AveragesPlan {
+            every,
+            fields: averaged(self.reynolds_stresses.as_ref(), fields, context.variables)?,
+            deviations: self.deviations,
+            reynolds_stresses: self.reynolds_stresses.is_some(),
+        });
+        let about = format!("means of {} sampled", named::list(&plan.fields));
+        let open: Opener = Box::new(move |opening| Ok(Box::new(Averages::new(Arc::clone(&plan), opening))));
+        Ok(Resolved { every, about, open })
+    }
+
+    fn from(&self) -> Option<&Beginning> {
+        Some(&self.from)
+    }
+
+    fn is_mean(&self) -> bool {
+        true
+    }
+
+    // Means with deviations, and the values of the last sample.
+    fn kept(&self, numbers: &dyn Fn(Option<&[FieldSpec]>) -> usize) -> usize {
+        numbers(self.names.as_deref()) * if self.deviations { 3 } else { 2 }
+    }
+
+    fn chosen(&self, most: usize) -> Option<(&'static str, Every)> {
+        self.every.is_none().then(|| ("every_steps", self.sampled(most)))
+    }
+}
+
+/// Means over time, resolved.
+#[derive(Debug)]
+struct AveragesPlan {
+    /// How often samples are taken.
+    every: Every,
+    fields: Vec<OutputField>,
+    deviations: bool,
+    /// Whether the covariances of the components of the field `Velocity`, which is there then, are written.
+    reynolds_stresses: bool,
+}
+
+/// The fields whose means are taken: those of the file, and the velocity where its covariances are wanted.
+///
+/// # Errors
+/// Covariances for a law without velocity; a formula of the file that takes the name of the velocity.
+fn averaged(
+    wanted: Option<&Located<bool>>,
+    mut fields: Vec<OutputField>,
+    variables: &Variables,
+) -> Result<Vec<OutputField>, InputError> {
+    let Some(wanted) = wanted else { return Ok(fields) };
+    let refuse = |owner: &str, belongs: &str| {
+        let (key, owner, belongs) = (wanted.key.clone(), owner.to_owned(), belongs.to_owned());
+        Err(InputError::at(&wanted.place, Problem::Misplaced { key, owner, belongs }))
+    };
+    if matches!(variables.law(), Law::Advection { .. }) {
+        return refuse("an equation without velocity", "flow of a gas or a liquid");
+    }
+    let velocity = |field: &OutputField| field.name == VELOCITY;
+    if fields.iter().any(|field| velocity(field) && field.components.len() != 3) {
+        return refuse("a file with a formula of the name `Velocity`", "fields with another name");
+    }
+    if !fields.iter().any(velocity) {
+        let vocabulary = Vocabulary::new(variables, &Constants::default());
+        let texts = vocabulary::velocity(variables.dim()).1;
+        let compiled = texts.into_iter().map(|text| vocabulary.known(VELOCITY, text));
+        let components = compiled.collect::<Result<_, _>>()?;
+        fields.push(OutputField {
+            name: VELOCITY.to_owned(),
+            components,
+            gradients: false,
+            of_element: None,
+        });
+    }
+    Ok(fields)
+}
 
 /// The components of a symmetric tensor in the order of VTK: xx, yy, zz, xy, yz, xz.
 const SYMMETRIC: [(usize, usize); 6] = [(0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)];
@@ -37,11 +213,15 @@ struct About {
 }
 
 /// Time integrals by the trapezoidal rule, starting at a given time.
-pub struct Averages<'a> {
-    plan: &'a AveragesPlan,
+struct Averages {
+    plan: Arc<AveragesPlan>,
     schedule: Schedule,
     content: Content,
     lattice_order: usize,
+    /// From when on samples are taken.
+    from: Begin,
+    path: PathBuf,
+    options: VtuOptions,
     /// The integrals: all fields of all cells, one after the other, then the products in the same order.
     sum: Vec<f64>,
     /// The time that they span.
@@ -54,24 +234,28 @@ pub struct Averages<'a> {
     news: Option<String>,
 }
 
-impl<'a> Averages<'a> {
+impl Averages {
     /// Starts from zero, or from the integrals in a checkpoint: they continue if they have all that is wanted
-    /// now, and no more time. `begun` says whether means have begun at `now`.
-    pub fn new(
-        plan: &'a AveragesPlan,
-        lattice_order: usize,
-        now: TimePoint,
-        saved: Option<&Checkpoint>,
-        begun: bool,
-    ) -> Self {
-        let content = Content::of(plan, lattice_order);
-        let schedule = Schedule::new(plan.every, now);
-        let (sum, length, last, other, news) = (Vec::new(), 0.0, None, None, None);
-        let mut new = Self { plan, schedule, content, lattice_order, sum, length, last, other, news };
-        let Some((saved, [length, time, values @ ..])) = saved.map(|saved| (saved, &saved.averages[..]))
-        else {
-            return new;
+    /// now, and no more time.
+    fn new(plan: Arc<AveragesPlan>, opening: &Opening<'_>) -> Self {
+        let Opening { now, begun, .. } = *opening;
+        let lattice_order = opening.lattice_order();
+        let mut new = Self {
+            schedule: Schedule::new(plan.every, now),
+            content: Content::of(&plan, lattice_order),
+            plan,
+            lattice_order,
+            from: opening.from,
+            path: opening.directory.averages(),
+            options: opening.fields.options(),
+            sum: Vec::new(),
+            length: 0.0,
+            last: None,
+            other: None,
+            news: None,
         };
+        let Some(saved) = opening.saved else { return new };
+        let [length, time, values @ ..] = &saved.averages[..] else { return new };
         // Checkpoints of older versions do not say what their means are of.
         let about = saved.section(content::SECTION).and_then(Section::description::<About>);
         let since = about.as_ref().map_or(0, |about| about.since);
@@ -81,7 +265,7 @@ impl<'a> Averages<'a> {
             let (sum, last) = values.split_at(values.len() / 2);
             (new.length, new.sum, new.last) = (*length, sum.to_vec(), Some((*time, last.to_vec())));
             new.other = (other != new.content).then_some(other);
-            new.schedule = Schedule::since(since, plan.every, now);
+            new.schedule = Schedule::since(since, new.plan.every, now);
         }
         new
     }
@@ -91,7 +275,7 @@ impl<'a> Averages<'a> {
     fn why_anew(&self, (length, time): (f64, f64), other: &Content, begun: bool, now: f64) -> Option<String> {
         let start = time - length;
         let more = self.content.more_than(other);
-        let reason = match self.plan.from {
+        let reason = match self.from {
             _ if !begun => format!("those in the checkpoint, from t = {start:.6} on, are left out"),
             // The start is a difference of sums.
             Begin::At(from) if start < from && (from - start) > 1e-9 * time.abs().max(length) => {
@@ -106,19 +290,14 @@ impl<'a> Averages<'a> {
         Some(format!("warning: means (output.averages) begin {when}: {reason}"))
     }
 
-    /// Returns what is to be said about the means of the checkpoint, once.
-    pub fn news(&mut self) -> Option<String> {
-        self.news.take()
-    }
-
     /// Takes a sample if one is due now or if there is none yet, once means have begun.
-    pub fn record(&mut self, solver: &Flow, now: TimePoint) {
+    fn record(&mut self, solver: &Flow, now: TimePoint) {
         let due = self.schedule.due(now);
         if !(due || self.last.is_none() || self.other.is_some()) {
             return;
         }
         let fields = self.sample(solver, now.t);
-        let values = moments(self.plan, &fields);
+        let values = moments(&self.plan, &fields);
         self.convert(&fields, values.len(), now.t);
         if !(due || self.last.is_none()) {
             return;
@@ -161,50 +340,59 @@ impl<'a> Averages<'a> {
         }
     }
 
-    /// From when on samples are taken.
-    pub fn from(&self) -> Begin {
-        self.plan.from
-    }
-
-    /// Returns the number of steps that can be done before a sample may be due by its number of steps.
-    pub fn steps_left(&self, now: TimePoint, local: bool) -> u64 {
-        self.schedule.steps_left(now, local)
-    }
-
-    /// Returns what the data of [`save`](Self::save) are of, as a section of a checkpoint.
-    pub fn section(&self) -> Section<'static> {
-        let content = self.other.as_ref().unwrap_or(&self.content).clone();
-        Section::optional(content::SECTION, 1).about(&About { content, since: self.schedule.start() })
-    }
-
-    /// Returns the data for a checkpoint.
-    pub fn save(&self) -> Vec<f64> {
-        let Some((time, last)) = &self.last else { return Vec::new() };
-        [self.length, *time].into_iter().chain(self.sum.iter().copied()).chain(last.iter().copied()).collect()
-    }
-
     /// Writes the means up to now, if any time has passed. The sums stay, so that stopping and continuing a
     /// run does not change them.
     ///
     /// # Errors
     /// The errors of the writer.
-    pub fn write(&self, solver: &Flow, t: f64, path: &Path, options: &VtuOptions) -> Result<(), WriterError> {
+    fn write_means(&self, solver: &Flow, t: f64) -> Result<(), WriterError> {
         let Some((before, earlier)) = &self.last else { return Ok(()) };
         let length = self.length + (t - before);
         let mut means = self.sample(solver, t);
-        let values = moments(self.plan, &means);
+        let values = moments(&self.plan, &means);
         if length <= 0.0 || self.other.is_some() || values.len() != earlier.len() {
             return Ok(());
         }
         let mut sum = self.sum.clone();
         add(&mut sum, t - before, earlier, &values);
         sum.iter_mut().for_each(|sum| *sum /= length);
-        replace(self.plan, &mut means, &sum);
-        means.write(path, options).map(|_| ())
+        replace(&self.plan, &mut means, &sum);
+        means.write(&self.path, &self.options).map(|_| ())
     }
 
     fn sample(&self, solver: &Flow, t: f64) -> UnstructuredFields {
-        fields::sample(solver, t, self.lattice_order, &self.plan.fields, false)
+        sampled::sample(solver, t, self.lattice_order, &self.plan.fields, false)
+    }
+}
+
+impl Writer for Averages {
+    fn schedule(&mut self) -> &mut Schedule {
+        &mut self.schedule
+    }
+
+    fn wanted(&mut self, at: &At) -> bool {
+        at.begun || at.end
+    }
+
+    fn write(&mut self, solver: &mut Flow, at: &At, _: Kept) -> Result<(), MonitorError> {
+        if at.begun {
+            self.record(solver, at.now);
+        }
+        if at.end { Ok(self.write_means(solver, at.now.t)?) } else { Ok(()) }
+    }
+
+    /// The integrals with the last sample, and what they are of.
+    fn sums(&self) -> Option<(Vec<f64>, Section<'static>)> {
+        let (time, last) = self.last.as_ref()?;
+        let numbers = [self.length, *time].into_iter().chain(self.sum.iter().copied());
+        let content = self.other.as_ref().unwrap_or(&self.content).clone();
+        let about = About { content, since: self.schedule.start() };
+        let section = Section::optional(content::SECTION, 1).about(&about);
+        Some((numbers.chain(last.iter().copied()).collect(), section))
+    }
+
+    fn news(&mut self) -> Option<String> {
+        self.news.take()
     }
 }
 
@@ -292,8 +480,6 @@ fn real(field: &Field) -> &[f64] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::every::Every;
-    use dgsuite_basis::Shape;
     use dgsuite_output::writer::CellBlock;
     use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 
@@ -315,7 +501,6 @@ mod tests {
     #[test]
     fn deviations_and_stresses_are_those_of_a_harmonic_oscillation() {
         let plan = AveragesPlan {
-            from: Begin::START,
             every: Every::Steps(1),
             fields: Vec::new(),
             deviations: true,

@@ -5,11 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::monitors::sampling::evaluate;
-use crate::plan::FieldsPlan;
-use crate::plan::fields::{OfElement, OutputField};
+use crate::outputs::named::{OfElement, OutputField};
 use dgsuite_output::writer::background::Making;
 use dgsuite_output::writer::{
-    CellBlock, Field, MAX_LAGRANGE_ORDER, Precision, UnstructuredFields, VtuOptions, WriterError,
+    CellBlock, Field, MAX_LAGRANGE_ORDER, UnstructuredFields, VtuOptions, WriterError,
 };
 use dgsuite_solve::flow::{Flow, SampledSet};
 
@@ -163,12 +162,6 @@ fn block(
         cell_data.push(Field::integer("not_finite", 1, marks.collect()));
     }
     CellBlock { shape: set.shape, order, points: set.points, point_data, cell_data }
-}
-
-/// Returns the options of the writer for a plan.
-pub fn options(plan: &FieldsPlan) -> VtuOptions {
-    let precision = if plan.double { Precision::Double } else { Precision::Single };
-    VtuOptions { precision, ..VtuOptions::default() }
 }
 
 /// Writes the state at which a run failed, beside its other fields.

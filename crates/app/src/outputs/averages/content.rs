@@ -6,9 +6,9 @@ use dgsuite_basis::lattice::{lattice, lattice_len};
 use dgsuite_basis::{LagrangeBasis, Shape};
 use serde::{Deserialize, Serialize};
 
+use super::AveragesPlan;
 use crate::models::vocabulary::VELOCITY;
-use crate::plan::AveragesPlan;
-use crate::plan::fields::OutputField;
+use crate::outputs::named::OutputField;
 
 /// The section of a checkpoint that describes its means.
 pub(super) const SECTION: &str = "averaged";

@@ -3,13 +3,65 @@
 
 use dgsuite_physics::formula::Formula;
 
-use crate::file::expression::Constants;
+use crate::file::expression::{Constants, wrong_type};
+use crate::file::node::{Node, Value};
 use crate::file::problem::mistakes::each;
 use crate::file::problem::{InputError, Problem};
+use crate::file::section::{self, Section};
+use crate::file::source::Located;
 use crate::models::variables::Variables;
-use crate::models::vocabulary::{VELOCITY, Vocabulary, known_fields, velocity};
-use crate::pipeline::output::{AveragesSpec, FieldSpec};
-use dgsuite_solve::flow::Law;
+use crate::models::vocabulary::{Vocabulary, known_fields};
+
+/// A field of the output, as written.
+#[derive(Clone, Debug)]
+pub struct FieldSpec {
+    /// Its name in the file.
+    pub name: Located<String>,
+    /// Its formula in the primitive variables, if it is not a known field.
+    pub formula: Option<Located<String>>,
+}
+
+impl FieldSpec {
+    /// The list `names` of a section.
+    pub(super) fn read_all(section: &Section<'_>) -> Result<Option<Vec<Self>>, InputError> {
+        Ok(match section.list("names")? {
+            None => None,
+            Some([]) => {
+                let place = section.node("names").map_or(section.place(), |node| &node.place);
+                let nothing = Located { value: "[]", key: section.key("names"), place: place.clone() };
+                return Err(InputError::range(
+                    &nothing,
+                    "at least one name; `fields: none` writes no fields",
+                ));
+            }
+            Some(items) => {
+                let key = section.key("names");
+                let fields = items.iter().map(|item| FieldSpec::read(item, &key, section));
+                let fields = fields.collect::<Result<Vec<_>, _>>()?;
+                section::once(&fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>())?;
+                Some(fields)
+            }
+        })
+    }
+
+    /// A name, or a section with one key: `Swirl: sqrt(u^2 + v^2)`.
+    fn read(item: &Node, key: &str, section: &Section<'_>) -> Result<Self, InputError> {
+        let expected = "the name of a field, or NAME: FORMULA";
+        match &item.value {
+            Value::Map(entries) => match entries.as_slice() {
+                [only] => {
+                    let path = format!("{key}.{}", only.key);
+                    let formula = section.constants().text(&only.node, &path)?;
+                    let name = Located { value: only.key.clone(), key: path, place: only.place.clone() };
+                    section::plain(&name)?;
+                    Ok(Self { name, formula: Some(formula) })
+                }
+                _ => Err(wrong_type(item, key, expected)),
+            },
+            _ => Ok(Self { name: section::text(item, key, expected)?, formula: None }),
+        }
+    }
+}
 
 /// A field of the output files.
 #[derive(Debug)]
@@ -48,42 +100,6 @@ pub enum Elements {
     },
     /// They may not: means over time and faces of boundaries need values at points.
     PointsOnly,
-}
-
-/// The fields whose means are taken: those of the file, and the velocity where its covariances are wanted.
-///
-/// # Errors
-/// Covariances for a law without velocity; a formula of the file that takes the name of the velocity.
-pub fn averaged(
-    spec: &AveragesSpec,
-    mut fields: Vec<OutputField>,
-    variables: &Variables,
-) -> Result<Vec<OutputField>, InputError> {
-    let Some(wanted) = &spec.reynolds_stresses else { return Ok(fields) };
-    let refuse = |owner: &str, belongs: &str| {
-        let (key, owner, belongs) = (wanted.key.clone(), owner.to_owned(), belongs.to_owned());
-        Err(InputError::at(&wanted.place, Problem::Misplaced { key, owner, belongs }))
-    };
-    if matches!(variables.law(), Law::Advection { .. }) {
-        return refuse("an equation without velocity", "flow of a gas or a liquid");
-    }
-    let velocity = |field: &OutputField| field.name == VELOCITY;
-    if fields.iter().any(|field| velocity(field) && field.components.len() != 3) {
-        return refuse("a file with a formula of the name `Velocity`", "fields with another name");
-    }
-    if !fields.iter().any(velocity) {
-        let vocabulary = Vocabulary::new(variables, &Constants::default());
-        let texts = self::velocity(variables.dim()).1;
-        let compiled = texts.into_iter().map(|text| vocabulary.known(VELOCITY, text));
-        let components = compiled.collect::<Result<_, _>>()?;
-        fields.push(OutputField {
-            name: VELOCITY.to_owned(),
-            components,
-            gradients: false,
-            of_element: None,
-        });
-    }
-    Ok(fields)
 }
 
 /// Compiles the fields that the file names, or the default ones of the model.
@@ -155,4 +171,9 @@ pub fn resolve(
             },
         ))
     }))
+}
+
+/// The names of fields, for the plan.
+pub(super) fn list(fields: &[OutputField]) -> String {
+    fields.iter().map(|field| field.name.as_str()).collect::<Vec<_>>().join(", ")
 }

@@ -8,7 +8,7 @@ use dgsuite_gpu::comm::{CommError, Communicator};
 use dgsuite_ops::OpsError;
 use serde::{Deserialize, Serialize};
 
-use super::error::RunError;
+use crate::monitors::MonitorError;
 use crate::monitors::not_finite::{self, NotFinite};
 use dgsuite_output::writer::pvd::Series;
 use dgsuite_output::writer::{UnstructuredFields, VtuOptions, WriterError, parallel};
@@ -18,7 +18,7 @@ use dgsuite_solve::{ROOT, SystemError};
 ///
 /// `fields/fields_000002.pvtu` lists `fields/fields_000002_0000.vtu` of rank 0, and so on. It appears after
 /// all of these are on the disk, and is then listed in `fields.pvd`.
-pub struct Pieces {
+pub(super) struct Pieces {
     comm: Arc<dyn Communicator>,
     /// The `.pvd` file in the directory of the results, the same on all ranks.
     path: PathBuf,
@@ -40,7 +40,7 @@ struct Told {
 
 impl Pieces {
     /// A series at `path`; on rank 0 `series` is what is there already.
-    pub fn new(
+    pub(super) fn new(
         comm: Arc<dyn Communicator>,
         path: PathBuf,
         series: Option<Series>,
@@ -54,8 +54,12 @@ impl Pieces {
     /// # Errors
     /// Those of the system on the rank that meets them; on rank 0 also [`WriterError::Rank`] if another one
     /// met them. A failure of the communication is one of the solver.
-    pub fn write(&mut self, fields: &UnstructuredFields, not_finite: &NotFinite) -> Result<(), RunError> {
-        let lost = |error: CommError| RunError::System(SystemError::from(OpsError::from(error)));
+    pub(super) fn write(
+        &mut self,
+        fields: &UnstructuredFields,
+        not_finite: &NotFinite,
+    ) -> Result<(), MonitorError> {
+        let lost = |error: CommError| MonitorError::System(SystemError::from(OpsError::from(error)));
         let mut number = self.series.as_ref().map_or(0, Series::next).to_le_bytes().to_vec();
         self.comm.broadcast(ROOT, &mut number).map_err(lost)?;
         let number = number.try_into().map_or(0, usize::from_le_bytes);
