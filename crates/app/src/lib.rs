@@ -51,6 +51,7 @@
 
 pub mod cli;
 pub mod code;
+pub mod conditions;
 pub mod directory;
 pub mod export;
 pub mod file;

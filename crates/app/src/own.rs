@@ -1,30 +1,12 @@
 //! Numerical fluxes and boundary conditions of a program that is built on this crate, known to the readers of
 //! pipeline files.
 
-use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
+pub use crate::conditions::ConditionKind;
+use crate::conditions::KINDS;
 use crate::file::keys::{Key, Kind};
-use crate::file::problem::InputError;
-use crate::file::section::Section;
-use dgsuite_solve::own::{Flux, OwnCondition};
-
-/// A kind of boundary condition of a gas.
-#[derive(Clone, Copy)]
-pub struct ConditionKind {
-    /// The word of `boundaries.<name>.type`.
-    pub name: &'static str,
-    /// Its own keys, `boundaries.<name>.KEY`, each with the word in [`with`](Key::with).
-    pub keys: &'static [Key],
-    /// Reads the section, whose keys are known.
-    pub read: fn(&Section<'_>) -> Result<Arc<dyn OwnCondition>, InputError>,
-}
-
-impl fmt::Debug for ConditionKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
+use dgsuite_solve::own::Flux;
 
 /// What a program adds.
 #[derive(Debug, Default)]
@@ -51,22 +33,24 @@ pub(crate) fn fluxes() -> &'static [Flux] {
     &own().fluxes
 }
 
-/// The own condition of this name.
-pub(crate) fn condition(name: &str) -> Option<ConditionKind> {
-    own().conditions.iter().find(|kind| kind.name == name).copied()
+/// The conditions that are values: of this workspace and of the program.
+pub(crate) fn conditions() -> impl Iterator<Item = &'static ConditionKind> {
+    KINDS.iter().chain(&own().conditions)
 }
 
-/// The keys of own conditions.
+/// Their keys.
 pub(crate) fn keys() -> impl Iterator<Item = &'static Key> {
-    own().conditions.iter().flat_map(|kind| kind.keys)
+    conditions().flat_map(|kind| kind.keys)
 }
 
-/// A row of the table with the words that the program adds to it.
+/// A row of the table with the words of conditions that are values, and those that the program adds to it.
 pub(crate) fn with_words(key: &'static Key) -> &'static Key {
     let more: Vec<&'static str> = match key.path {
         "space.riemann" => own().fluxes.iter().map(|flux| flux.0.name()).collect(),
-        "boundaries.<name>.type" if key.models == ["euler"] || key.models == ["navier-stokes"] => {
-            own().conditions.iter().map(|kind| kind.name).collect()
+        "boundaries.<name>.type" => {
+            let of_models =
+                |kind: &&ConditionKind| key.models.iter().any(|model| kind.models.contains(model));
+            conditions().filter(of_models).map(|kind| kind.name).collect()
         }
         _ => Vec::new(),
     };

@@ -243,6 +243,7 @@ impl Plan {
         let conditions = reader.finish();
         warnings.extend(odd);
         warnings.extend(boundaries::straight::check(&pipeline.boundaries, &mesh, pipeline.space.order));
+        warnings.extend(boundaries::friction::check(&pipeline.boundaries, &mesh, pipeline.space.order));
         let first = pipeline.boundaries.first().map_or(&pipeline.place, |spec| &spec.name.place);
         let exact = exact(&monitors, initial_spec, &initial);
         let mesh_digest = mesh.digest();

@@ -95,6 +95,7 @@ impl Program {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::keys::GAS;
 
     #[test]
     fn words_that_exist_are_found() {
@@ -103,7 +104,12 @@ mod tests {
         assert_eq!(program().flux(flux).clash().as_deref(), Some("numerical flux `hllc`"));
         let monitor = monitors::KINDS[0];
         assert_eq!(program().monitor(monitor).clash().as_deref(), Some("monitor `residual`"));
-        let wall = |name| ConditionKind { name, keys: &[], read: |section| Err(section.missing("x", "y")) };
+        let wall = |name| ConditionKind {
+            name,
+            models: GAS,
+            keys: &[],
+            read: |section| Err(section.missing("x", "y")),
+        };
         assert_eq!(program().condition(wall("new")).clash(), None);
         let twice = program().condition(wall("new")).condition(wall("new"));
         assert_eq!(twice.clash().as_deref(), Some("boundary condition `new`"));

@@ -21,6 +21,19 @@ pub use open::{Outflow, Prescribed};
 pub use outlet::{Backflow, PressureOutlet};
 pub use wall::{SlipWall, Symmetry};
 
+/// Hands walls that are at rest, and adiabatic or without viscosity, to a macro, for the tests that all of
+/// them must pass: a name, and the condition. A new wall is a row.
+#[macro_export]
+macro_rules! walls {
+    ($to:ident! { $($head:tt)* }) => {
+        $to! { $($head)*
+            slip_wall $crate::SlipWall;
+            symmetry $crate::Symmetry;
+            sticky_wall $crate::NoSlipWall { heat: $crate::WallHeat::Adiabatic, velocity: None };
+        }
+    };
+}
+
 use crate::law::Law;
 use crate::real::Real;
 

@@ -65,11 +65,7 @@ pub mod trace;
 pub mod two_point;
 
 pub use advection::Advection;
-pub use boundary::{
-    Backflow, Boundary, CurvedSlipWall, FarField, Given, GivenVelocity, InflowProtected, NoSlipWall, Outflow,
-    Prescribed, PressureOutlet, SlipWall, SubsonicInflow, Symmetry, WallHeat, ZeroNormalVelocity,
-    ZeroPressure, ZeroVelocity,
-};
+pub use boundary::*;
 pub use bounded::Bounded;
 pub use coefficients::Coefficients;
 pub use diffusion::{Diffusion, DiffusiveBoundary, NoDiffusion, ScalarDiffusion};

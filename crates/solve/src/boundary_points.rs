@@ -30,15 +30,16 @@ pub(crate) fn surface(
     }
     let momentum =
         |flux: &[f64]| -> [f64; 3] { std::array::from_fn(|d| if d < dim { flux[1 + d] } else { 0.0 }) };
-    let wall = matches!(
-        kind,
+    let wall = match kind {
         Some(
             BoundaryKind::SlipWall
-                | BoundaryKind::CurvedSlipWall { .. }
-                | BoundaryKind::Symmetry
-                | BoundaryKind::NoSlipWall { .. }
-        )
-    );
+            | BoundaryKind::CurvedSlipWall { .. }
+            | BoundaryKind::Symmetry
+            | BoundaryKind::NoSlipWall { .. },
+        ) => true,
+        Some(BoundaryKind::Own(condition)) => condition.is_wall(),
+        _ => false,
+    };
     if let (true, Some(pressure)) = (wall && law.gas().is_some(), values.last_mut()) {
         for (i, p) in pressure.iter_mut().enumerate() {
             *p = dot(momentum(&samples.inviscid[i]), samples.normals[i]);

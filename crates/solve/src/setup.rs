@@ -251,7 +251,7 @@ pub enum BoundaryKind {
         /// velocity and an unused one.
         data: Option<Arc<dyn Exact>>,
     },
-    /// A condition of another crate, for a gas.
+    /// A condition of a gas as a value, of this workspace or of another crate.
     Own(Arc<dyn OwnCondition>),
     /// Another condition, the data of which are formulas of the inner state.
     OfState {

@@ -53,6 +53,7 @@ where
 /// The condition as pipeline files know it.
 pub(crate) const CONDITION: ConditionKind = ConditionKind {
     name: "porous-wall",
+    models: GAS,
     keys: &[
         key(
             "boundaries.<name>.porosity",

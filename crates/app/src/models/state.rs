@@ -211,7 +211,7 @@ pub enum Condition {
         /// The direction; inwards along the normal if none is given.
         direction: Option<VectorQuantity>,
     },
-    /// One of the program that is built on this crate.
+    /// One that is a value.
     Own(Arc<dyn OwnCondition>),
     /// A no-slip wall.
     NoSlipWall {
@@ -274,7 +274,7 @@ impl Condition {
         let kind =
             section.choice("type", &words)?.ok_or_else(|| section.missing("type", &offered.join(", ")))?;
         section.known_in(Scope { model: Some(model), kind: Some(kind.value) })?;
-        if let Some(own) = own::condition(kind.value) {
+        if let Some(own) = own::conditions().find(|own| own.name == kind.value) {
             return (own.read)(section).map(Self::Own);
         }
         match kind.value {

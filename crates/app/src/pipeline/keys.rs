@@ -18,13 +18,14 @@ use std::collections::BTreeSet;
 
 use crate::file::keys::{GAS, Key};
 pub use crate::file::keys::{KeysError, Scope};
-use crate::{monitors, outputs, own};
+use crate::{conditions, monitors, outputs, own};
 
 /// The types of boundaries of a gas.
 pub(crate) fn conditions() -> BTreeSet<&'static str> {
     let of_gas =
         |key: &&Key| key.path == "boundaries.<name>.type" && key.models.iter().any(|m| GAS.contains(m));
-    state::KEYS.iter().filter(of_gas).flat_map(|key| key.words().iter().copied()).collect()
+    let values = conditions::KINDS.iter().map(|kind| kind.name);
+    state::KEYS.iter().filter(of_gas).flat_map(|key| key.words().iter().copied()).chain(values).collect()
 }
 
 /// Makes the table known to the readers of sections; every reader of a file calls this first.

@@ -2,6 +2,7 @@
 
 pub(super) mod balance;
 mod curved_wall;
+pub(super) mod friction;
 mod prescribed;
 mod scale;
 pub(super) mod straight;

@@ -43,12 +43,19 @@ where
         };
     }
     gas_fluxes!(pass_only_pressure! {});
+    macro_rules! walls_pass_only_pressure {
+        ($($name:ident $wall:expr;)*) => {
+            $(
+                passes_only_pressure::<_, _, D, N>(Rusanov, $wall, g, n);
+                passes_only_pressure::<_, _, D, N>(Hllc, $wall, g, n);
+            )*
+        };
+    }
+    dgsuite_physics::walls!(walls_pass_only_pressure! {});
     // Friction belongs to the diffusive flux of a no-slip wall, not to the convective one.
     let sticky = NoSlipWall { heat: WallHeat::Adiabatic, velocity: Some(Given::vector([3.0, -2.0, 1.0])) };
     passes_only_pressure::<_, _, D, N>(Rusanov, sticky, g, n);
     passes_only_pressure::<_, _, D, N>(Hllc, sticky, g, n);
-    passes_only_pressure::<_, _, D, N>(Rusanov, Symmetry, g, n);
-    passes_only_pressure::<_, _, D, N>(Hllc, Symmetry, g, n);
 }
 
 /// On a curved wall with the normal `along`, the flow along the curve is kept, any other is mirrored; with

@@ -200,9 +200,10 @@ where
         check!(reservoir(g, &n));
     }
     if vn == 0.0 {
-        check!(SlipWall);
-        check!(Symmetry);
-        check!(NoSlipWall { heat: WallHeat::Adiabatic, velocity: None });
+        macro_rules! check_all {
+            ($($name:ident $wall:expr;)*) => { $( check!($wall); )* };
+        }
+        dgsuite_physics::walls!(check_all! {});
     }
 }
 

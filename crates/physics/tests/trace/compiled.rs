@@ -2,7 +2,8 @@
 
 use crate::sources::{
     AIR, CONVECTION, COUPLING, Face, Flux, FluxOf, Formula, INFLOW, OPEN, Open, Outer, OuterOf, Random,
-    Reactions, SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, fluxes_of_gas, for_each_formula, print,
+    Reactions, SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, fluxes_of_gas, for_each_formula,
+    of_walls, print,
 };
 use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS};
 use dgsuite_physics::two_point::KennedyGruber;

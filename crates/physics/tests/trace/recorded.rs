@@ -3,6 +3,7 @@
 use crate::sources::{
     AIR, CONVECTION, COUPLING, Face, Flux, FluxOf, Formula, GAS, INFLOW, OPEN, Open, Outer, OuterOf, Random,
     Reactions, SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, body, fluxes_of_gas, for_each_formula,
+    of_walls,
 };
 use dgsuite_physics::formula::{Formula as Text, Names};
 use dgsuite_physics::trace::{Parameters, Sym, TraceError, device_fn, input, record};

@@ -238,12 +238,20 @@ macro_rules! fluxes_of_gas {
 }
 pub(crate) use fluxes_of_gas;
 
+/// The diffusive parts of walls.
+macro_rules! of_walls {
+    ($visit:ident; $($name:ident $wall:expr;)*) => {
+        $( for_each_formula!(@dims $visit, $name, Face($wall)); )*
+    };
+}
+pub(crate) use of_walls;
+
 /// Calls `$visit!(name, formula, D, N)` for every formula under test.
 macro_rules! for_each_formula {
     ($visit:ident) => {
         gas_fluxes!(fluxes_of_gas! { $visit; });
         for_each_formula!(@dims $visit, roe_sparing, Flux(SPARING));
-        for_each_formula!(@dims $visit, slip_wall, Outer(SlipWall));
+        for_each_formula!(@dims $visit, mirrored, Outer(SlipWall));
         for_each_formula!(@dims $visit, curved_wall, Outer(CurvedSlipWall));
         for_each_formula!(@dims $visit, pressure_outlet, Outer(PressureOutlet::at(0.7)));
         for_each_formula!(@dims $visit, far_field, Outer(FarField));
@@ -252,7 +260,7 @@ macro_rules! for_each_formula {
         for_each_formula!(@dims $visit, viscous_constant, Viscous(SYRUP));
         for_each_formula!(@dims $visit, wall, Face(WALL));
         for_each_formula!(@dims $visit, isothermal_wall, Face(WARM));
-        for_each_formula!(@dims $visit, slip_face, Face(SlipWall));
+        dgsuite_physics::walls!(of_walls! { $visit; });
         for_each_formula!(@dims $visit, outlet_face, Face(PressureOutlet::at(0.7)));
         for_each_formula!(@dims $visit, kennedy_gruber, Split(KennedyGruber));
         for_each_formula!(@dims $visit, reactions, Reactions);

@@ -1,4 +1,4 @@
-//! Numerical fluxes and boundary conditions of a gas from other crates.
+//! Numerical fluxes of a gas from other crates, and boundary conditions of a gas as values.
 //!
 //! Both are behind pointers here: a flux is compiled in its own crate for laws, dimensions and precisions,
 //! and meets every condition, its own ones and those of `dgsuite-physics`, by outer states alone.
@@ -119,6 +119,13 @@ pub trait OwnCondition: fmt::Debug + Send + Sync {
     /// The word in pipeline files.
     fn name(&self) -> &'static str;
 
+    /// Whether it is a wall: the momentum of the convective flux through it is a pressure.
+    fn is_wall(&self) -> bool;
+
+    /// The thickness of a layer with the friction of the condition, `μ v/l`: elements that are much thicker
+    /// make it stiff.
+    fn friction_length(&self) -> Option<f64>;
+
     /// The kernels of a gas in the plane.
     fn plane(&self, law: Euler) -> Box<dyn BoundaryKernel<f64>>;
 
@@ -145,17 +152,22 @@ pub trait OwnCondition: fmt::Debug + Send + Sync {
 }
 
 #[derive(Debug)]
-struct ConditionOf<B>(B);
+struct ConditionOf<B> {
+    condition: B,
+    is_wall: bool,
+    friction_length: Option<f64>,
+}
 
 /// The methods of a condition for one dimension and precision.
 macro_rules! kernels {
     ($gas:ident, $viscous:ident, $t:ty, $d:literal, $n:literal) => {
         fn $gas(&self, law: Euler) -> Box<dyn BoundaryKernel<$t>> {
-            Box::new(BoundaryOf::<_, _, $d, $n> { law, condition: self.0 })
+            Box::new(BoundaryOf::<_, _, $d, $n> { law, condition: self.condition })
         }
 
         fn $viscous(&self, law: NavierStokes) -> Box<dyn BoundaryKernel<$t>> {
-            let diffusive = DiffusiveBoundaryOf::<_, _, $d, $n> { diffusion: law, condition: self.0 };
+            let condition = self.condition;
+            let diffusive = DiffusiveBoundaryOf::<_, _, $d, $n> { diffusion: law, condition };
             Box::new(WithDiffusion::<$t> { inviscid: self.$gas(law.gas), diffusive: Box::new(diffusive) })
         }
     };
@@ -170,6 +182,14 @@ where
         <B as Boundary<Euler, 2, 4>>::NAME
     }
 
+    fn is_wall(&self) -> bool {
+        self.is_wall
+    }
+
+    fn friction_length(&self) -> Option<f64> {
+        self.friction_length
+    }
+
     kernels!(plane, viscous_plane, f64, 2, 4);
     kernels!(space, viscous_space, f64, 3, 5);
     kernels!(plane_single, viscous_plane_single, f32, 2, 4);
@@ -182,5 +202,14 @@ where
     B: Boundary<Euler, 2, 4> + Boundary<Euler, 3, 5> + Copy + fmt::Debug,
     B: DiffusiveBoundary<NavierStokes, 2, 4> + DiffusiveBoundary<NavierStokes, 3, 5>,
 {
-    Arc::new(ConditionOf(condition))
+    Arc::new(ConditionOf { condition, is_wall: false, friction_length: None })
+}
+
+/// [`condition`] for a wall, with the [friction length](OwnCondition::friction_length) if it has one.
+pub fn wall<B>(condition: B, friction_length: Option<f64>) -> Arc<dyn OwnCondition>
+where
+    B: Boundary<Euler, 2, 4> + Boundary<Euler, 3, 5> + Copy + fmt::Debug,
+    B: DiffusiveBoundary<NavierStokes, 2, 4> + DiffusiveBoundary<NavierStokes, 3, 5>,
+{
+    Arc::new(ConditionOf { condition, is_wall: true, friction_length })
 }

@@ -1,0 +1,37 @@
+//! Walls with friction like that of a thin layer, which makes explicit steps stiff.
+
+use crate::models::state::{BoundarySpec, Condition};
+use crate::plan::boundaries::prescribed::{outward, sides_of};
+use dgsuite_solve::RankMesh;
+
+/// Warns if the layer is much thinner than the elements at the wall, divided by (p + 1)²: the step is not
+/// bounded by its friction.
+pub(crate) fn check(specs: &[BoundarySpec], on_rank: &RankMesh, order: usize) -> Vec<String> {
+    if on_rank.is_part() {
+        return Vec::new();
+    }
+    let mesh = on_rank.seen();
+    let warning = |spec: &BoundarySpec| {
+        let Condition::Own(condition) = &spec.condition else { return None };
+        let length = condition.friction_length()?;
+        let name = &spec.name.value;
+        let thickness = sides_of(mesh, name).into_iter().map(|side| {
+            let (n, at) = (outward(side, mesh), mesh.side_centroid(side));
+            let vertices = mesh.element_vertices(side.element as usize).into_iter();
+            let depth = |v: u32| (0..3).map(|d| n[d] * (at[d] - mesh.points[v as usize][d])).sum::<f64>();
+            vertices.map(depth).fold(0.0, f64::max)
+        });
+        let thinnest = thickness.fold(f64::INFINITY, f64::min);
+        let least = thinnest / ((order + 1) * (order + 1)) as f64;
+        (length < LEAST * least).then(|| {
+            format!(
+                "boundaries.{name}: {length} is much shorter than {least:.1e}, the elements at the wall divided by \
+                 (order + 1)^2: steps may be unstable; there the wall is as good as a `no-slip-wall`"
+            )
+        })
+    };
+    specs.iter().filter_map(warning).collect()
+}
+
+/// Lengths below this part are too short.
+const LEAST: f64 = 0.25;
