@@ -4,6 +4,8 @@
 //! how they become the condition. Words, schema, messages, the plan and the solvers of all devices follow. A
 //! new condition is its formulas in `dgsuite-physics`, a file here and its line in [`KINDS`].
 
+mod slip_length;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,7 +15,7 @@ use crate::file::section::Section;
 use dgsuite_solve::own::OwnCondition;
 
 /// The conditions of this workspace.
-pub static KINDS: [ConditionKind; 0] = [];
+pub static KINDS: [ConditionKind; 1] = [slip_length::CONDITION];
 
 /// A kind of boundary condition of a gas.
 #[derive(Clone, Copy)]

@@ -9,6 +9,7 @@ mod no_slip;
 mod open;
 mod outlet;
 mod reservoir;
+mod slip_length;
 mod wall;
 
 pub use curved_wall::CurvedSlipWall;
@@ -19,6 +20,7 @@ pub use inflow::SubsonicInflow;
 pub use no_slip::{NoSlipWall, WallHeat};
 pub use open::{Outflow, Prescribed};
 pub use outlet::{Backflow, PressureOutlet};
+pub use slip_length::SlipLengthWall;
 pub use wall::{SlipWall, Symmetry};
 
 /// Hands walls that are at rest, and adiabatic or without viscosity, to a macro, for the tests that all of
@@ -30,6 +32,7 @@ macro_rules! walls {
             slip_wall $crate::SlipWall;
             symmetry $crate::Symmetry;
             sticky_wall $crate::NoSlipWall { heat: $crate::WallHeat::Adiabatic, velocity: None };
+            slip_length_wall $crate::SlipLengthWall { length: 0.3 };
         }
     };
 }

@@ -21,7 +21,7 @@ pub(super) fn mirror<R: Real, const D: usize, const N: usize>(um: &[R; N], n: &[
 
 /// The inner state without its normal momentum; density and internal energy do not change.
 #[inline(always)]
-fn slide<R: Real, const D: usize, const N: usize>(um: &[R; N], n: &[R; D]) -> [R; N] {
+pub(super) fn slide<R: Real, const D: usize, const N: usize>(um: &[R; N], n: &[R; D]) -> [R; N] {
     let m = Euler::momentum::<R, D, N>(um);
     let mn = dot(&m, n);
     let mut ub = *um;
@@ -35,7 +35,7 @@ fn slide<R: Real, const D: usize, const N: usize>(um: &[R; N], n: &[R; D]) -> [R
 /// The diffusive flux through a face without friction and heat conduction: the normal stress `(n·τ n) n`
 /// alone, which does no work because the normal velocity is zero.
 #[inline(always)]
-fn without_shear<R: Real, const D: usize, const N: usize>(
+pub(super) fn without_shear<R: Real, const D: usize, const N: usize>(
     diffusion: &NavierStokes,
     ub: &[R; N],
     grad: &[[R; N]; D],

@@ -4,7 +4,8 @@ use crate::fields::*;
 use crate::states::*;
 use dgsuite_physics::{
     Boundary, Diffusion, DiffusiveBoundary, Euler, FarField, Given, Law, NavierStokes, NoSlipWall, Outflow,
-    Prescribed, PressureOutlet, ScalarDiffusion, SlipWall, SubsonicInflow, Symmetry, WallHeat,
+    Prescribed, PressureOutlet, ScalarDiffusion, SlipLengthWall, SlipWall, SubsonicInflow, Symmetry,
+    WallHeat,
 };
 use proptest::prelude::*;
 
@@ -176,6 +177,20 @@ where
     assert_eq!((ub, flux), face(prescribed, &u, &grad, &n, &data));
     let p = GAS.to_primitive(&ub)[N - 1];
     assert!((p / (ub[0] * SUTHERLAND.gas_constant) - 1.25).abs() < 1e-13);
+    // With a slip length, the friction is that of a layer of this thickness, and the energy stays in the gas.
+    let slip = SlipLengthWall { length: 0.25 };
+    let (ub, flux) = face(slip, &u, &grad, &n, &[f64::NAN; N]);
+    let (free, frictionless) = face(SlipWall, &u, &grad, &n, &[f64::NAN; N]);
+    assert_eq!((ub, flux[0], flux[N - 1]), (free, 0.0, 0.0));
+    let energy = GAS.to_primitive(&ub)[N - 1] / (ub[0] * (GAS.gamma - 1.0));
+    let friction = SUTHERLAND.viscosity_at(energy) / 0.25;
+    let expected = std::array::from_fn(|k| match k {
+        0 => 0.0,
+        k if k == N - 1 => 0.0,
+        k => frictionless[k] - friction * ub[k] / ub[0],
+    });
+    let large = size.map(|s| s + friction * (u[N - 1] / u[0]).sqrt());
+    assert_close("friction", &flux, &expected, &large, 1e-13);
     // An inviscid wall has neither friction nor heat flux.
     let (ub, flux) = face(SlipWall, &u, &grad, &n, &[f64::NAN; N]);
     let stress: f64 = (0..D).map(|d| flux[1 + d] * n[d]).sum();
