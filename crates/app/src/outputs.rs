@@ -133,6 +133,7 @@ pub trait Spec: fmt::Debug + Send + Sync {
 }
 
 /// What names mean in this run.
+#[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The variables of the law.
     pub variables: &'a Variables,
@@ -371,10 +372,10 @@ impl OutputPlan {
 pub fn resolve(
     spec: &OutputSpec,
     (case, continued): (bool, bool),
-    context: Context<'_>,
+    context: &Context<'_>,
 ) -> Result<(FieldsPlan, Vec<OutputPlan>), InputError> {
-    let fields = spec.fields.plan(&context);
-    let context = &Context { fields: fields.as_ref().ok(), ..context };
+    let fields = spec.fields.plan(context);
+    let context = &Context { fields: fields.as_ref().ok(), ..*context };
     let outputs = spec.of_run(case, continued).into_iter().map(|(kind, spec)| {
         Ok(OutputPlan { kind, output: spec.resolve(context)?, from: Begin::START, spec })
     });

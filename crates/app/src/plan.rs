@@ -221,7 +221,7 @@ impl Plan {
         let outputs = outputs::resolve(
             &pipeline.output,
             (choices.case_of_study, choices.continued),
-            outputs::Context {
+            &outputs::Context {
                 variables: &variables,
                 constants: &pipeline.constants,
                 mesh: &mesh,

@@ -216,20 +216,19 @@ fn main() -> Result<(), Failure> {
     };
     let (meshes, orders, aspects) = (list(0, "quad,tri"), list(1, "1,2,3"), list(2, "1,100"));
     let options = Options::read(arguments.get(3..).unwrap_or_default())?;
-    println!(
-        "| mesh | aspect | {} |",
-        orders.iter().map(|p| format!("p = {p}")).collect::<Vec<_>>().join(" | ")
-    );
-    println!("|---|---|{}", "---|".repeat(orders.len()));
+    let mut out = std::io::stdout();
+    let titles: Vec<String> = orders.iter().map(|p| format!("p = {p}")).collect();
+    writeln!(out, "| mesh | aspect | {} |", titles.join(" | "))?;
+    writeln!(out, "|---|---|{}", "---|".repeat(orders.len()))?;
     for name in &meshes {
         for aspect in &aspects {
-            print!("| {name} | {aspect} |");
+            write!(out, "| {name} | {aspect} |")?;
             for order in &orders {
                 let mesh = mesh(name, options.size, aspect.parse()?)?;
-                print!(" {} |", solve(mesh, order.parse()?, &options));
-                std::io::stdout().flush()?;
+                write!(out, " {} |", solve(mesh, order.parse()?, &options))?;
+                out.flush()?;
             }
-            println!();
+            writeln!(out)?;
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Files of fields at the times of a run, of all elements or of boundaries alone.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::named::OutputField;
@@ -68,7 +68,7 @@ impl Files {
         let (comm, plan) = (&opening.setup.comm, opening.fields);
         // Rank 0 gathers what one file of all times needs.
         if comm.size() == 1 || plan.format != Format::Vtu {
-            let series = gathered(opening, opening.directory.fields(), &plan.fields)?;
+            let series = gathered(opening, &opening.directory.fields(), &plan.fields)?;
             return Ok(Self::new(opening, To::Gathered(series, None), every, &plan.fields));
         }
         // All ranks write into the directory of rank 0.
@@ -88,7 +88,7 @@ impl Files {
         every: Every,
         (fields, boundaries): (&Arc<[OutputField]>, &Arc<[String]>),
     ) -> Result<Self, MonitorError> {
-        let series = gathered(opening, opening.directory.surfaces(), fields)?;
+        let series = gathered(opening, &opening.directory.surfaces(), fields)?;
         let to = To::Gathered(series, Some((Arc::clone(opening.setup.mesh.seen()), Arc::clone(boundaries))));
         Ok(Self::new(opening, to, every, fields))
     }
@@ -102,15 +102,15 @@ impl Files {
 /// Opens a series that a thread writes; that of a continued run continues.
 fn gathered(
     opening: &Opening<'_>,
-    path: PathBuf,
+    path: &Path,
     fields: &[OutputField],
 ) -> Result<BackgroundSeries, MonitorError> {
     let (format, options) = (opening.fields.format, opening.fields.options());
     let at_points = fields.iter().filter(|field| field.of_element.is_none());
     let names: Vec<&str> = at_points.map(|field| field.name.as_str()).collect();
     let series = match opening.saved {
-        Some(_) => format.resume(&path, opening.now.t, &names, &options)?,
-        None => format.create(&path)?,
+        Some(_) => format.resume(path, opening.now.t, &names, &options)?,
+        None => format.create(path)?,
     };
     Ok(BackgroundSeries::new(series, options)?)
 }

@@ -30,6 +30,7 @@ use crate::lanes::simd::PackScalar;
 use crate::rhs::residual::multiply;
 use crate::space::chain::Chain;
 use crate::space::layout::Layout;
+use dgsuite_basis::Shape;
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use factor::{Size, solve};
 use rayon::prelude::*;
@@ -117,6 +118,7 @@ struct Member {
 
 /// The elements of one shape.
 struct GroupInverse<T: Element> {
+    shape: Shape,
     layout: Layout,
     offset: usize,
     /// From residuals of the operator's nodes to those of the Gauss–Lobatto basis, and from functions of that
@@ -149,7 +151,8 @@ pub struct LineletSummary {
     pub bytes: usize,
 }
 
-/// The smoother of the [module](self) for an operator.
+/// Point Jacobi with linelets for an operator, `B = W (D⁻¹ + R (RᵀAR)⁻¹ Rᵀ) W`, where R has the functions of
+/// degree 1 across thin elements.
 pub struct LineletInverse<T: Element> {
     host: Arc<Host>,
     level: SimdLevel,

@@ -64,7 +64,7 @@ impl<T: Scalar> CudaLinelets<T> {
         let cuda = &operator.cuda;
         let refuse = |reason: &str| OpsError::Elliptic { reason: reason.to_owned() };
         let tables = host.device_tables(operator.order)?;
-        if tables.diagonal.len() != operator.len() || tables.changes.len() != operator.spans.len() {
+        if tables.diagonal.len() != operator.len() {
             return Err(refuse("the linelets are not of this operator"));
         }
         let n_lists = tables.values.len().max(tables.n_unknowns).max(tables.members.len());
@@ -91,14 +91,15 @@ impl<T: Scalar> CudaLinelets<T> {
             let row = operator.rows[m.entry];
             let factor = m.factor as u64;
             let turn = m.turn.map_or(NONE, |turn| turn as u32);
-            let changes = tables.changes[m.group].is_some();
+            let changes = tables.changes[m.group].1.is_some();
             let nodes = m.nodes as u32 | if changes { CHANGED } else { 0 };
             members.extend([factor as u32, (factor >> 32) as u32, row, nodes]);
             members.extend([m.start as u32, m.n as u32, m.reduced as u32, turn]);
             of_row.push((row, k as u32));
         }
         let mut parts = Vec::new();
-        for (span, change) in operator.spans.iter().zip(&tables.changes) {
+        for span in &operator.spans {
+            let change = tables.changes.iter().find(|(shape, _)| *shape == span.shape);
             let (first, rows) = (span.first_row, span.n_elements * span.np);
             let mut member = vec![NONE; span.n_elements];
             for (row, k) in &of_row {
@@ -109,8 +110,8 @@ impl<T: Scalar> CudaLinelets<T> {
             }
             let step = |factors: &Vec<_>| Step::new(cuda, factors, [first, first], span.n_elements, false);
             let change = match change {
-                Some([inwards, outwards]) => Some([step(inwards)?, step(outwards)?]),
-                None => None,
+                Some((_, Some([inwards, outwards]))) => Some([step(inwards)?, step(outwards)?]),
+                _ => None,
             };
             parts.push(Part {
                 first_row: first,

@@ -10,8 +10,8 @@ use dgsuite_basis::{NodeSet, Shape, nodes};
 
 /// The tables of the smoother for a device.
 pub(crate) struct DeviceLinelets<'a, T> {
-    /// By group, where the basis changes: the factors inwards and outwards.
-    pub(crate) changes: Vec<Option<[Vec<Rows>; 2]>>,
+    /// By group, the elements of one shape: where the basis changes, the factors inwards and outwards.
+    pub(crate) changes: Vec<(Shape, Option<[Vec<Rows>; 2]>)>,
     /// `W D⁻¹ W` for the host's vectors.
     pub(crate) diagonal: Vec<T>,
     pub(crate) members: Vec<DeviceMember>,
@@ -110,7 +110,7 @@ impl<T: PackScalar> LineletInverse<T> {
             lines.push((line.members.clone(), nodal));
         }
         Ok(DeviceLinelets {
-            changes: self.groups.iter().map(|g| g.factors.clone()).collect(),
+            changes: self.groups.iter().map(|g| (g.shape, g.factors.clone())).collect(),
             diagonal: self.groups.iter().flat_map(|g| g.diagonal.iter().copied()).collect(),
             members,
             lines,

@@ -1,6 +1,6 @@
 //! Finds linelets: chains of elements that are strongly coupled across their long faces.
 
-use super::super::{Beyond, Space};
+use crate::elliptic::{Beyond, Space};
 use crate::lanes::simd::PackScalar;
 use crate::space::geometry::{cross, dot};
 use dgsuite_basis::Shape;

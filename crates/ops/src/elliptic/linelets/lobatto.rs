@@ -1,7 +1,7 @@
 //! The diagonal of the matrix for the Gauss–Lobatto basis of quadrilaterals and hexahedra.
 
-use super::super::Space;
-use super::super::space::ElementTerms;
+use crate::elliptic::Space;
+use crate::elliptic::space::ElementTerms;
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use dgsuite_basis::{LagrangeBasis, Matrix, NodeSet, Shape};

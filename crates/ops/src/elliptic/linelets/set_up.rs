@@ -1,14 +1,14 @@
 //! The set-up of linelets: members, tables and factors.
 
-use super::super::assemble::add_coupling;
-use super::super::functions::Functions;
-use super::super::tables::clean;
-use super::super::transfer::along;
-use super::super::{Beyond, Sipdg, Space};
 use super::factor::{Size, factor_len, factorise};
 use super::find::{Across, Link, directions};
 use super::lobatto::Lobatto;
 use super::{GroupInverse, Line, LineletInverse, Member, NOWHERE, Reduced, WEIGHT, reduced};
+use crate::elliptic::assemble::add_coupling;
+use crate::elliptic::functions::Functions;
+use crate::elliptic::tables::clean;
+use crate::elliptic::transfer::along;
+use crate::elliptic::{Beyond, Sipdg, Space};
 use crate::error::OpsError;
 use crate::lanes::panel::Rows;
 use crate::lanes::simd::PackScalar;
@@ -65,6 +65,7 @@ impl<T: PackScalar> Sipdg<T> {
                 (nodes, None)
             });
             groups.push(GroupInverse {
+                shape: group.shape,
                 layout: group.state,
                 offset: group.offset,
                 change: change.as_ref().map(|both| both.each_ref().map(chain)),

@@ -282,6 +282,11 @@ pub(crate) fn few() -> Vec<Case> {
         thin_mesh.map(flat).expect("an affine map");
         cases.push((format!("thin {cells:?}"), thin, p, One));
     }
+    // The same with affine and curved elements of one shape.
+    let mut half = generate::Box::unit(Shape::Quadrilateral, 4).build().expect("a box");
+    half.map(|[x, y, z]| [x, 0.05 * y * (1.0 + 0.3 * (x - 0.5).max(0.0) * (1.0 - y)), z])
+        .expect("a smooth map");
+    cases.push(("thin, half curved".to_owned(), Arc::new(half), 2, One));
     for n in [1, 7, 8, 9, 33] {
         cases.push(("row".to_owned(), row(2, n), [1, 2, 3, 4, 6][n % 5], if n == 8 { One } else { Jumps }));
         cases.push(("row".to_owned(), row(3, n), [3, 2, 1, 3, 2][n % 5], if n == 9 { One } else { Jumps }));
