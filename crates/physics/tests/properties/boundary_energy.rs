@@ -8,8 +8,8 @@
 
 use crate::states::*;
 use dgsuite_physics::{
-    Backflow, Boundary, Dual, Euler, FarField, Given, Hll, Hllc, Law, NoSlipWall, NumericalFlux, Outflow,
-    Prescribed, PressureOutlet, Roe, Rusanov, SlipWall, SubsonicInflow, Symmetry, WallHeat, gas_fluxes,
+    Backflow, Boundary, Dual, Euler, FarField, Given, Hll, Hllc, Law, NumericalFlux, Outflow, Prescribed,
+    PressureOutlet, Roe, Rusanov, SubsonicInflow, gas_fluxes,
 };
 
 /// Maps disturbances of the conserved state about `w` (ρ v p) to `y`.
