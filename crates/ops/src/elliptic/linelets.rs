@@ -81,8 +81,8 @@ impl<T: PackScalar> Reduced<T> {
         }
     }
 
-    /// `z ← z + R x`.
-    fn prolong<'a>(&self, turn: &[u16], x: &[T], z: impl Iterator<Item = &'a mut T>)
+    /// `z ← z + w R x`.
+    fn prolong<'a>(&self, turn: &[u16], weight: T, x: &[T], z: impl Iterator<Item = &'a mut T>)
     where
         T: 'a,
     {
@@ -91,13 +91,13 @@ impl<T: PackScalar> Reduced<T> {
                 for (row, z) in values.chunks_exact(*n).zip(z) {
                     let mut sum = T::ZERO;
                     row.iter().zip(x).for_each(|(v, x)| sum += *v * *x);
-                    *z += sum;
+                    *z += weight * sum;
                 }
             }
             Self::Nodal { count, nodes } => {
                 for ((k, [a, b]), z) in nodes.iter().zip(z) {
                     let system = turn[*k as usize] as usize;
-                    *z += *a * x[system] + *b * x[count + system];
+                    *z += weight * (*a * x[system] + *b * x[count + system]);
                 }
             }
         }
@@ -255,9 +255,8 @@ impl<T: PackScalar> LineletInverse<T> {
                         let (k, member) = (member as usize, &self.members[member as usize]);
                         let of = &self.reduced[member.reduced as usize];
                         let x = &self.unknowns[self.starts[k]..self.starts[k + 1]];
-                        let x: Vec<T> = x.iter().map(|x| weight * *x).collect();
                         let values = z[lane..].iter_mut().step_by(lanes);
-                        of.prolong(&self.turns[member.turn as usize], &x, values);
+                        of.prolong(&self.turns[member.turn as usize], weight, x, values);
                     }
                     if let (Some([_, outwards]), Some(Work { between, copy })) = (&group.change, work) {
                         copy.copy_from_slice(z);
