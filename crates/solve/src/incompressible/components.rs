@@ -8,6 +8,11 @@ use dgsuite_gpu::{GpuError, Vector};
 pub(super) struct Components<V>(pub(super) Vec<V>);
 
 impl<V: Vector> Components<V> {
+    /// The pairs of components of two fields, for [`Vector::dots`].
+    pub(super) fn paired<'a>(a: &'a Self, b: &'a Self) -> Vec<(&'a V, &'a V)> {
+        a.0.iter().zip(&b.0).collect()
+    }
+
     fn pairs<'a>(&'a mut self, x: &'a Self) -> impl Iterator<Item = (&'a mut V, &'a V)> {
         assert_eq!(self.0.len(), x.0.len(), "vector fields of the same dimension");
         self.0.iter_mut().zip(&x.0)

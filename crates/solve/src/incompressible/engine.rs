@@ -442,6 +442,10 @@ impl<M: Machine> Engine for FlowEngine<M> {
     fn histories(&self) -> Option<Histories> {
         let mut histories = self.flow.histories().ok()?;
         histories.fields.iter_mut().for_each(|field| *field = self.canonical(field));
+        // All components in one field, whose length shows what it is.
+        let change = self.flow.penalty_change().ok()?;
+        let change = change.map(|parts| parts.iter().flat_map(|part| self.canonical(part)).collect());
+        histories.fields.extend(change);
         histories.fields.extend(self.flow.open_pressures().cloned());
         histories.fields.extend(self.flow.driven().map(|driven| vec![driven.force]));
         Some(histories)
@@ -463,7 +467,16 @@ impl<M: Machine> Engine for FlowEngine<M> {
                 fields
             }
         };
+        let n = self.unknowns.len();
+        let (change, fields) = match fields.split_last() {
+            Some((last, fields)) if last.len() > n => {
+                (last.chunks(n).map(|f| self.vector(f)).collect::<Option<Vec<_>>>(), fields)
+            }
+            _ => (None, fields),
+        };
         let fields = fields.iter().map(|f| self.vector(f)).collect::<Option<Vec<_>>>()?;
-        self.flow.set_histories(&Histories { steps: histories.steps.clone(), fields }).ok()?
+        let set = self.flow.set_histories(&Histories { steps: histories.steps.clone(), fields }).ok()?;
+        self.flow.set_penalty_change(change.as_deref()).ok()?;
+        set
     }
 }

@@ -429,8 +429,11 @@ impl<M: Machine> Flow<M> {
         Ok(())
     }
 
-    /// Removes the former pressures.
+    /// Removes the former pressures and changes by penalties.
     fn forget(&mut self) {
+        if let Some(penalty) = &mut self.penalty {
+            penalty.set_change(None);
+        }
         if let Some(guesses) = &mut self.guesses {
             guesses.clear();
         }
@@ -453,6 +456,20 @@ impl<M: Machine> Flow<M> {
             fields.push(self.machine.download(p)?);
         }
         Ok(Histories { steps: self.steps.sizes().to_vec(), fields })
+    }
+
+    /// The change of the velocity by the penalties of the last step, if the next step begins from it.
+    pub(super) fn penalty_change(&self) -> Result<Option<Vec<Vec<f64>>>, GpuError> {
+        let change = self.penalty.as_ref().and_then(PenaltyStep::change);
+        change.map(|c| c.0.iter().map(|part| self.machine.download(part)).collect()).transpose()
+    }
+
+    /// Replaces the change of the velocity by the penalties of the last step.
+    pub(super) fn set_penalty_change(&mut self, change: Option<&[Vec<f64>]>) -> Result<(), GpuError> {
+        let Some(penalty) = &mut self.penalty else { return Ok(()) };
+        let upload = |parts: &[Vec<f64>]| parts.iter().map(|part| self.machine.upload(part)).collect();
+        penalty.set_change(change.map(upload).transpose()?.map(Components));
+        Ok(())
     }
 
     /// The pressures of the last step on open boundaries, if the next step depends on them.
@@ -558,7 +575,8 @@ impl<M: Machine> Flow<M> {
         let dim = self.work.hat.0.len();
         let len = self.work.load.len();
         let guesses = if self.guesses.is_some() { Projection::<M::V>::vectors(FORMER) } else { 0 };
-        8 * len * (self.u.len() * (2 * dim + 1) + 5 * dim + 3 + 4 * dim + 4 + guesses)
+        let penalty = if self.penalty.is_some() { 3 * dim } else { 0 };
+        8 * len * (self.u.len() * (2 * dim + 1) + 5 * dim + 3 + 4 * dim + 4 + guesses + penalty)
     }
 }
 

@@ -10,7 +10,12 @@
 //! with the mean speed `|u|` and `h = V^{1/d}` of each element. Boundaries have no penalty.
 //!
 //! The change of the velocity by this step is of the size of the discretisation's error. It is computed to a
-//! thousandth of itself: the residual is reduced by [`REDUCTION`], or to the tolerance of the velocity.
+//! thousandth of itself: the residual of û is reduced by [`REDUCTION`], or to the tolerance of the velocity.
+//! Iterations begin from the multiple of the last change with the smallest residual.
+//!
+//! The preconditioner is the inverse mass matrix. One for each component of the velocity, however good, would
+//! not do better: with the penalties' own `(∂v/∂x_d, ∂u/∂x_d)` it is large on all fields, while the penalties
+//! vanish on those without divergence, so that the ratio of both is as large as without.
 //!
 //! # Source
 //! Fehn, Wall & Kronbichler, J. Comput. Phys. 372 (2018) 667–693.
@@ -47,6 +52,12 @@ pub(super) struct PenaltyStep<V: KrylovPart> {
     b: Components<V>,
     rate: Components<V>,
     pcg: Pcg<Components<V>>,
+    /// The last change of the velocity.
+    change: Option<Components<V>>,
+    /// Its product with the operator.
+    product: Components<V>,
+    /// `b − A û`, later û.
+    residual: Components<V>,
 }
 
 impl<V: KrylovPart<Scalar = f64>> PenaltyStep<V> {
@@ -88,6 +99,9 @@ impl<V: KrylovPart<Scalar = f64>> PenaltyStep<V> {
             b: like.zeros_like()?,
             rate: like.zeros_like()?,
             pcg: Pcg::new(like)?,
+            change: None,
+            product: like.zeros_like()?,
+            residual: like.zeros_like()?,
         })
     }
 
@@ -126,18 +140,54 @@ impl<V: KrylovPart<Scalar = f64>> PenaltyStep<V> {
             work: RefCell::new((&mut self.divergence, &mut self.scaled, &mut self.moved, &mut self.rate)),
             refused: RefCell::new(None),
         };
-        let squares = V::dots(&self.b.0.iter().map(|b| (b, b)).collect::<Vec<_>>());
+        operator.apply(u, &mut self.residual);
+        self.residual.axpby(1.0, &self.b, -1.0);
+        // Of 20.9 iterations in a channel with cells of aspect ratio 500, 28.9 on triangles and 5.0 in a
+        // cavity the guess leaves 11.7, 16.1 and 2.6, for one more product. One from two changes leaves 12.6,
+        // 11.7 and 1.2.
+        let mut pairs = Components::paired(&self.b, &self.b);
+        pairs.extend(Components::paired(&self.residual, &self.residual));
+        if let Some(change) = &self.change {
+            operator.apply(change, &mut self.product);
+            pairs.extend(Components::paired(&self.product, &self.residual));
+            pairs.extend(Components::paired(&self.product, &self.product));
+        }
+        let sums = V::dots(&pairs);
+        let sums: Vec<f64> = sums.chunks(u.0.len()).map(|parts| parts.iter().sum()).collect();
         let stop = Stop {
-            relative: REDUCTION,
+            relative: 0.0,
             reference: Reference::InitialResidual,
-            absolute: self.stop.relative * squares.iter().sum::<f64>().sqrt(),
+            absolute: (self.stop.relative * sums[0].sqrt()).max(REDUCTION * sums[1].sqrt()),
             ..self.stop
         };
+        self.residual.copy_from(u);
+        if let (Some(change), [_, _, overlap, square]) = (&self.change, &sums[..])
+            && *square > 0.0
+        {
+            u.axpby(overlap / square, change, 1.0);
+        }
         let solved = self.pcg.solve(&operator, &mut InverseMass(&machine), &self.b, u, &stop);
         if let Some(refused) = operator.refused.take() {
             return Err(refused.into());
         }
-        solved.map_err(|cause| SystemError::Solve { system: LinearSystem::Penalties, cause })
+        let solved = solved.map_err(|cause| SystemError::Solve { system: LinearSystem::Penalties, cause })?;
+        let change = match &mut self.change {
+            Some(change) => change,
+            none => none.insert(u.zeros_like()?),
+        };
+        change.copy_from(u);
+        change.axpby(-1.0, &self.residual, 1.0);
+        Ok(solved)
+    }
+
+    /// The last change of the velocity, which affects the next step.
+    pub(super) fn change(&self) -> Option<&Components<V>> {
+        self.change.as_ref()
+    }
+
+    /// Replaces the last change of the velocity.
+    pub(super) fn set_change(&mut self, change: Option<Components<V>>) {
+        self.change = change;
     }
 }
 
