@@ -101,6 +101,47 @@ fn a_solver_that_does_not_converge_names_the_keys_that_help_and_shows_its_residu
     }
 }
 
+/// Waves in a channel whose cells at the walls have an aspect ratio of 300.
+const THIN: &str = "\
+title: Thin
+mesh:
+  generate: { shape: quad, cells: [4, 16], min: [0, -1], max: [4, 1] }
+  periodic: [[xmin, xmax]]
+  map: { order: 1, y: tanh(3*y)/tanh(3) }
+physics: { model: incompressible, viscosity: 1e-2 }
+space: { order: 3 }
+initial: { u: (1 - y^2)*(1 + 0.1*sin(pi*x/2)*y), v: 0.1*cos(pi*x/2)*(1 - y^2)^2 }
+boundaries:
+  ymin: { type: no-slip-wall }
+  ymax: { type: no-slip-wall }
+time: { dt: 0.05, steps: 4, graded_start: false }
+solver: { velocity: { tolerance: 1e-10 } }
+monitors:
+  - integral: { fields: [{ energy: u^2 + v^2 }] }
+";
+
+/// All preconditioners of the velocity give one flow, and those that know thin elements take few iterations.
+#[test]
+fn viscous_steps_at_walls_take_few_iterations() {
+    for (shape, few) in [("quad", 36.0), ("tri", 36.0)] {
+        let case = Case::new(THIN);
+        let shape = format!("mesh.generate.shape={shape}");
+        let run = |word: &str| {
+            let word = format!("solver.velocity.preconditioner={word}");
+            let summary = case.run(&["--set", &shape, "--set", &word]);
+            (number(&summary, "/linear/velocity/iterations"), number(&summary, "/integral/energy"))
+        };
+        let (point, energy) = run("jacobi");
+        let all = ["linelets", "pmg-amg", "auto"].map(|word| (word, run(word)));
+        for (word, (iterations, same)) in all {
+            assert!(iterations < few && 3.0 * iterations < point, "{word}, {shape}: {iterations} of {point}");
+            assert!((same - energy).abs() < 1e-8 * energy, "{word}, {shape}: {same} and {energy}");
+        }
+        let [(_, linelets), _, (_, auto)] = all;
+        assert!(linelets == auto, "{shape}: {linelets:?} and {auto:?}");
+    }
+}
+
 /// Flow between two plates, a polynomial of degree 2, with a probe and all monitors of the velocity.
 const PLATES: &str = "\
 title: Plates

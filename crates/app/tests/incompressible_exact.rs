@@ -5,7 +5,7 @@ use dgsuite_physics::Exact;
 use dgsuite_physics::exact::{Context, Model, by_name};
 use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Setup, State};
 use dgsuite_solve::incompressible::{
-    FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling,
+    FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityPreconditioner,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -368,6 +368,28 @@ fn planes_of_symmetry_may_have_any_direction() {
                 (a / b - 1.0).abs() < 0.05,
                 "{splitting:?}, viscosity {viscosity}: {straight:?} {turned:?}"
             );
+        }
+    }
+}
+
+/// Components that a boundary couples have no preconditioner of their own.
+#[test]
+fn preconditioners_of_components_need_planes_normal_to_axes() {
+    let exact: Arc<dyn Exact> = Arc::new(Eddies { viscosity: 1.0, angle: 0.7 });
+    for (angle, allowed) in [(0.0_f64, true), (0.7, false)] {
+        let mut mesh = generate::Box::unit(Shape::Triangle, 2).build().expect("a box");
+        let (sin, cos) = angle.sin_cos();
+        mesh.map(|[x, y, z]| [cos * x - sin * y, sin * x + cos * y, z]).expect("a rotation");
+        let mut law = law(1.0);
+        law.velocity.preconditioner = Some(VelocityPreconditioner::Linelets);
+        let mut of = setup(mesh, law, 2, &exact);
+        of.boundaries.values_mut().for_each(|b| *b = BoundaryKind::Symmetry);
+        match Flow::new(of, exact.as_ref(), 0.0) {
+            Ok(_) => assert!(allowed),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(!allowed && text.contains("not normal to an axis"), "{text}");
+            }
         }
     }
 }

@@ -31,7 +31,7 @@ mod options;
 mod parts;
 pub(crate) mod preconditioner;
 mod range;
-mod shapes;
+pub(crate) mod shapes;
 mod solved;
 mod stored;
 mod watched;

@@ -33,6 +33,7 @@ mod velocity;
 
 pub use super::setup::{
     Backflow, FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
+    VelocityPreconditioner,
 };
 pub(super) use engine::engine;
 pub use first_order::FirstOrder;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 pub use self::incompressible::{
     FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
+    VelocityPreconditioner,
 };
 use self::own::{Flux, OwnCondition};
 use super::device::Device;

@@ -8,7 +8,7 @@ use crate::file::problem::InputError;
 use crate::file::section::Section;
 use crate::pipeline::elliptic::solver::read_from as read_solver;
 use dgsuite_solve::incompressible::{
-    Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
+    Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions, VelocityPreconditioner,
 };
 use dgsuite_timeint::Scheme;
 
@@ -22,7 +22,9 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
     let time = top.section_or_empty("time")?;
     let solver = top.section_or_empty("solver")?;
     solver.of_model(INCOMPRESSIBLE_FLOW)?;
-    let (tolerance, max_iterations) = read_limits(&solver.section_or_empty("velocity")?)?;
+    let of_velocity = solver.section_or_empty("velocity")?;
+    let (tolerance, max_iterations) = read_limits(&of_velocity)?;
+    let preconditioner = of_velocity.choice("preconditioner", &velocity_preconditioners())?;
     let graded = time.flag("graded_start")?;
     Ok(Incompressible {
         viscosity,
@@ -37,10 +39,17 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
         lax_friedrichs: not_negative(&space, "lax_friedrichs")?.unwrap_or(default.lax_friedrichs),
         pressure: read_solver(&solver.section_or_empty("pressure")?, default.pressure)?,
         velocity: VelocityOptions {
+            preconditioner: preconditioner.and_then(|word| word.value),
             tolerance: tolerance.unwrap_or(default.velocity.tolerance),
             max_iterations: max_iterations.unwrap_or(default.velocity.max_iterations),
         },
     })
+}
+
+/// The words for the preconditioner of the velocity.
+fn velocity_preconditioners() -> Vec<(&'static str, Option<VelocityPreconditioner>)> {
+    let words = VelocityPreconditioner::WORDS.iter().map(|(word, kind)| (*word, Some(*kind)));
+    [("auto", None)].into_iter().chain(words).collect()
 }
 
 /// The default order of the backward difference formula.

@@ -20,7 +20,7 @@ use crate::pipeline::time::AdaptiveSpec;
 use dgsuite_solve::elliptic::SolverOptions;
 use dgsuite_solve::flow::{Description, Form, KernelChoice, Law, Setup, SplitFlux, StepMeasure};
 use dgsuite_solve::incompressible::{
-    Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
+    Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions, VelocityPreconditioner,
 };
 
 /// The word of the pipeline file for a shape.
@@ -135,8 +135,15 @@ pub fn plan(plan: &Plan, description: &Description, steps: FirstSteps) -> String
     if let Law::Incompressible(law) = &space.law {
         let SolverOptions { preconditioner, tolerance, max_iterations, .. } = law.pressure;
         line("pressure", limits(preconditioner.word(), tolerance, max_iterations));
-        let VelocityOptions { tolerance, max_iterations } = law.velocity;
-        line("velocity", limits("inverse mass matrix or diagonal", tolerance, max_iterations));
+        let VelocityOptions { preconditioner, tolerance, max_iterations } = law.velocity;
+        line(
+            "velocity",
+            limits(
+                preconditioner.map_or("preconditioner by the step", VelocityPreconditioner::word),
+                tolerance,
+                max_iterations,
+            ),
+        );
     }
     line("device", device_line(description, plan.setup.comm.as_ref()));
     if !plan.cores.is_empty() {

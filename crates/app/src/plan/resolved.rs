@@ -22,7 +22,9 @@ use crate::pipeline::physics::Model;
 use crate::pipeline::references::ReferenceSpec;
 use crate::pipeline::{Document, Pipeline};
 use dgsuite_solve::flow::{Form, Law, Precision, Setup, SplitFlux, StepMeasure};
-use dgsuite_solve::incompressible::{Incompressible, Penalties, PressureOrder, Splitting, Subcycling};
+use dgsuite_solve::incompressible::{
+    Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityPreconditioner,
+};
 
 /// Returns the tree of the file with every default filled in.
 pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &TimePlan) -> Node {
@@ -132,6 +134,8 @@ fn incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {
     for (key, value) in law.pressure.numbers() {
         tree.default(&format!("solver.pressure.{key}"), number(value));
     }
+    let preconditioner = law.velocity.preconditioner.map_or(AUTO, VelocityPreconditioner::word);
+    tree.default("solver.velocity.preconditioner", text(preconditioner));
     tree.default("solver.velocity.tolerance", number(law.velocity.tolerance));
     tree.default("solver.velocity.max_iterations", number(law.velocity.max_iterations as f64));
 }

@@ -18,6 +18,7 @@ use rayon::prelude::*;
 const SAME: f64 = 1e-14;
 
 /// A coefficient, by element.
+#[derive(Clone)]
 pub(super) struct Coefficient {
     name: &'static str,
     order: usize,

@@ -4,7 +4,9 @@
 //! in place, from a copy of those of the set-up.
 
 use super::Sipdg;
+use super::coefficient::Coefficient;
 use super::part::PartOperator;
+use super::space::Problem;
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use rayon::prelude::*;
@@ -49,12 +51,37 @@ impl<T: PackScalar> Sipdg<T> {
         self.space.lambda_factor
     }
 
+    /// The operator of the same problem with the constant `lambda` instead of its own λ.
+    ///
+    /// # Errors
+    /// [`OpsError::Coefficient`] if `lambda` is negative or not finite, and errors of memory allocation.
+    pub fn with_reaction(&self, lambda: f64) -> Result<Self, OpsError> {
+        let problem = self.space.problem.with_reaction(lambda)?;
+        Self::of_problem(Arc::new(problem), self.space.order, Some(&self.space.trace))
+    }
+
     /// The operator with another factor of λ.
     pub(super) fn with_lambda(mut self, factor: f64) -> Result<Self, OpsError> {
         if factor.to_bits() != self.space.lambda_factor.to_bits() {
             self.set_lambda(factor)?;
         }
         Ok(self)
+    }
+}
+
+impl Problem {
+    fn with_reaction(&self, lambda: f64) -> Result<Self, OpsError> {
+        let of = Arc::clone(&self.mesh);
+        Ok(Self {
+            lambda: Coefficient::new("lambda", &of, self.options.order, &|_, _| lambda, &self.host)?,
+            kappa: self.kappa.clone(),
+            boundaries: self.boundaries.clone(),
+            condition: self.condition.clone(),
+            packings: self.packings.clone(),
+            host: Arc::clone(&self.host),
+            options: self.options,
+            mesh: of,
+        })
     }
 }
 

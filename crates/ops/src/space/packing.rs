@@ -196,8 +196,8 @@ fn pack(mut graph: Graph, lanes: usize, deal: bool) -> Vec<u32> {
 type Key = (Shape, bool, usize);
 
 /// Orders computed so far for one mesh; spaces of other polynomial orders use the same.
-#[derive(Debug, Default)]
-pub(crate) struct Packings(Mutex<Vec<(Key, Arc<Vec<u32>>)>>);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Packings(Arc<Mutex<Vec<(Key, Arc<Vec<u32>>)>>>);
 
 impl Packings {
     /// Returns the order by [`pack`] of the curved, or of the affine, elements of a shape.

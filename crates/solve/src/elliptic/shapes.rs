@@ -8,6 +8,11 @@ pub(super) fn is_simplicial(mesh: &Mesh) -> bool {
     mesh.sets.iter().all(|set| matches!(set.shape, Shape::Triangle | Shape::Tetrahedron))
 }
 
+/// Whether all elements are quadrilaterals or hexahedra.
+pub(crate) fn is_of_tensors(mesh: &Mesh) -> bool {
+    mesh.sets.iter().all(|set| matches!(set.shape, Shape::Quadrilateral | Shape::Hexahedron))
+}
+
 /// Where the aspect ratio of elements other than simplices exceeds this, continuous functions take more
 /// iterations than point smoothers of the matrix of order 1 cost.
 const STRETCHED: f64 = 30.0;
@@ -32,7 +37,7 @@ fn many(mesh: &Mesh, counts: impl Fn(usize) -> bool) -> bool {
 }
 
 /// The longest edge of an element divided by its shortest; on a simplex by its height above the largest face.
-fn aspect_ratio(mesh: &Mesh, element: usize) -> f64 {
+pub(crate) fn aspect_ratio(mesh: &Mesh, element: usize) -> f64 {
     let shape = mesh.shape(element);
     let vertices = mesh.element_vertices(element);
     let point = |v: usize| mesh.points[vertices[v] as usize];

@@ -6,12 +6,15 @@ use super::components::Components;
 use super::elliptics::Elliptics;
 use super::laws;
 use super::lower_order::LowerOrder;
-use super::machine::{Machine, Map, Pass};
+use super::machine::{Machine, Map, Pass, Screened};
 use super::phases::Moment;
 use super::pressure::Pressure;
 use crate::SystemError;
+use crate::device::Device;
+use crate::elliptic::machine::Apply;
 use crate::elliptic::on_device::bridge::{BetweenOrders, InverseMass, OnDevice};
 use crate::elliptic::on_device::pieces::{Pair, WithHost};
+use crate::elliptic::{EllipticError, SolverOptions};
 use crate::measured;
 use crate::setup::Incompressible;
 use crate::setup::Setup;
@@ -57,6 +60,7 @@ impl FirstOrder {
 /// A device with the operators of a flow.
 pub(super) struct DeviceMachine {
     cuda: Cuda,
+    ordinal: usize,
     elliptics: Elliptics,
     /// The operator at the nodes of all fields.
     operator: Arc<CudaSipdg<f64>>,
@@ -145,6 +149,7 @@ impl DeviceMachine {
         let mass = operator.mass(&elliptics.nodes)?;
         Ok(Self {
             cuda,
+            ordinal,
             elliptics,
             operator,
             mass,
@@ -272,6 +277,19 @@ impl Machine for DeviceMachine {
 
     fn stiffness(&self) -> Vec<Arc<OnDevice<f64>>> {
         self.velocity.clone()
+    }
+
+    fn screened(&self, d: usize, lambda: f64, kind: Screened) -> Result<Box<Apply<V>>, SystemError> {
+        let build = || -> Result<_, EllipticError> {
+            let on_host = Arc::new(self.elliptics.velocity[d].with_reaction(lambda)?);
+            let on_device = Arc::new(CudaSipdg::<f64>::new(&self.cuda, &on_host)?);
+            debug_assert_eq!(on_device.rows(), self.operator.rows());
+            let device = Device::Cuda(self.ordinal);
+            let options = SolverOptions::default().on(device, on_host.order(), on_host.mesh());
+            let machine = WithHost { cuda: &self.cuda, host: on_host.host() };
+            kind.build(&machine, &Pair { on_device, on_host: Arc::clone(&on_host) }, &options)
+        };
+        build().map_err(|error| SystemError::Elliptic(Box::new(error)))
     }
 
     fn elliptics(&self) -> &Elliptics {

@@ -134,7 +134,7 @@ impl<M: Machine> Flow<M> {
         };
         let space = machine.elliptics().nodes.order();
         let subcycles = law.subcycles.map(|of| Subcycles::new(of, space, &initial)).transpose()?;
-        let velocity = VelocitySolver::new(&machine, &initial, law.viscosity)?;
+        let velocity = VelocitySolver::new(&machine, &initial, law.viscosity, law.velocity.preconditioner)?;
         let dim = initial.0.len();
         let equal = law.pressure_order == PressureOrder::Equal;
         Ok(Self {
@@ -334,14 +334,13 @@ impl<M: Machine> Flow<M> {
 
     /// Solves the velocity's problem with the right-hand side in `work.b`, from the guess in `work.star`.
     fn solve_velocity(&mut self, s: f64) -> Result<(), SystemError> {
-        let VelocityOptions { mut tolerance, max_iterations } = self.law.velocity;
+        let VelocityOptions { mut tolerance, max_iterations, .. } = self.law.velocity;
         if let Splitting::PressureCorrection { .. } = self.law.splitting {
             // Errors of the solver enter the pressure with the factor s, and add up there.
             tolerance = (FOR_PRESSURE * tolerance).max(TIGHTEST);
         }
         let stop = stop(tolerance, max_iterations, 0.0);
-        let solved = self.velocity.solve(&self.machine, s, &self.work.b, &mut self.work.star, &stop);
-        let solved = solved.map_err(|cause| SystemError::Solve { system: LinearSystem::Velocity, cause })?;
+        let solved = self.velocity.solve(&self.machine, s, &self.work.b, &mut self.work.star, &stop)?;
         self.statistics.velocity.iter_mut().for_each(|v| v.add(solved.iterations as u64));
         Ok(())
     }

@@ -3,11 +3,14 @@
 use super::elliptics::Elliptics;
 use super::laws;
 use super::lower_order::LowerOrder;
-use super::machine::{Machine, Map, Pass};
+use super::machine::{Machine, Map, Pass, Screened};
 use super::pressure::Pressure;
 use crate::SystemError;
+use crate::device::Device;
 use crate::elliptic::bridge::{BetweenOrders, InverseMass, Operator};
+use crate::elliptic::machine::Apply;
 use crate::elliptic::on_host::OnHost;
+use crate::elliptic::{EllipticError, SolverOptions};
 use crate::setup::Incompressible;
 use crate::setup::Setup;
 use dgsuite_amg::{LinearOperator, Solution, SolveError, Stop};
@@ -233,6 +236,15 @@ impl Machine for HostMachine {
 
     fn stiffness(&self) -> Vec<Arc<Operator<f64>>> {
         self.velocity.clone()
+    }
+
+    fn screened(&self, d: usize, lambda: f64, kind: Screened) -> Result<Box<Apply<V>>, SystemError> {
+        let build = || -> Result<_, EllipticError> {
+            let of = Operator(Arc::new(self.elliptics.velocity[d].with_reaction(lambda)?));
+            let options = SolverOptions::default().on(Device::Cpu, of.0.order(), of.0.mesh());
+            kind.build(&OnHost(&self.host), &of, &options)
+        };
+        build().map_err(|error| SystemError::Elliptic(Box::new(error)))
     }
 
     fn elliptics(&self) -> &Elliptics {

@@ -5,6 +5,8 @@ use super::components::Components;
 use super::elliptics::Elliptics;
 use super::phases::Moment;
 use crate::SystemError;
+use crate::elliptic::machine::{Apply, Of};
+use crate::elliptic::{self, EllipticError, SolverOptions, preconditioner};
 use crate::setup::Incompressible;
 use dgsuite_amg::{KrylovPart, LinearOperator, Solution, SolveError, Stop};
 use dgsuite_gpu::GpuError;
@@ -48,6 +50,29 @@ pub(super) trait Map<V>: Send {
     fn apply(&self, x: &V, y: &mut V);
     /// `y ← y + A x`.
     fn add(&self, x: &V, y: &mut V);
+}
+
+/// An approximate inverse of an operator `−∇² + λ`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Screened {
+    Linelets,
+    /// p-multigrid and algebraic multigrid, slightly nonlinear.
+    PmgAmg,
+}
+
+impl Screened {
+    /// Builds the inverse of an operator; `options` are those of multigrid.
+    pub(super) fn build<E: elliptic::machine::Machine>(
+        self,
+        machine: &E,
+        operator: &E::Operator<f64>,
+        options: &SolverOptions,
+    ) -> Result<Box<Apply<Of<E, f64>>>, EllipticError> {
+        match self {
+            Self::Linelets => Ok(machine.linelets(operator)?.apply),
+            Self::PmgAmg => Ok(preconditioner::build(machine, operator, options)?.apply),
+        }
+    }
 }
 
 /// A machine with the operators of one flow. Vectors of the nodes have the order of the machine's elliptic
@@ -103,6 +128,8 @@ pub(super) trait Machine: Send {
     fn pressure_of_load(&mut self, b: &Self::V, p: &mut Self::V);
     /// The operators of the velocity's components.
     fn stiffness(&self) -> Vec<Arc<Self::A>>;
+    /// An approximate inverse of `−∇² + λ` with the conditions of a component `d` of the velocity.
+    fn screened(&self, d: usize, lambda: f64, kind: Screened) -> Result<Box<Apply<Self::V>>, SystemError>;
     /// The elliptic operators on the host.
     fn elliptics(&self) -> &Elliptics;
     /// The step of explicit convection with the velocity `u` for the value 1 of a measure.

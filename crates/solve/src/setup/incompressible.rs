@@ -115,10 +115,40 @@ pub struct FlowRate {
     pub mean: f64,
 }
 
-/// The limits of the conjugate gradients for the velocity. Their preconditioner is the inverse mass matrix
-/// or, where a step is large for the viscosity, the inverse diagonal.
+/// The preconditioner of the viscous step `(s M + ν A) u = b`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VelocityPreconditioner {
+    /// The inverse mass matrix, for steps that are small for the viscosity.
+    Mass,
+    /// The inverse diagonal.
+    Jacobi,
+    /// Point Jacobi with linelets, for steps that are large across thin elements only.
+    Linelets,
+    /// p-multigrid and algebraic multigrid, for steps that are large for the viscosity in all directions.
+    PmgAmg,
+}
+
+impl VelocityPreconditioner {
+    /// The values of the key in the pipeline file.
+    pub const WORDS: [(&'static str, Self); 4] = [
+        ("mass", Self::Mass),
+        ("jacobi", Self::Jacobi),
+        ("linelets", Self::Linelets),
+        ("pmg-amg", Self::PmgAmg),
+    ];
+
+    /// The value of the key in the pipeline file.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, kind)| *kind == self).map_or("", |(word, _)| word)
+    }
+}
+
+/// The conjugate gradients for the velocity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VelocityOptions {
+    /// The preconditioner; `None`: chosen in each step by its size and the mesh.
+    pub preconditioner: Option<VelocityPreconditioner>,
     /// Ratio of the last residual's norm to that of the right-hand side.
     pub tolerance: f64,
     /// Largest number of iterations.
@@ -127,7 +157,7 @@ pub struct VelocityOptions {
 
 impl Default for VelocityOptions {
     fn default() -> Self {
-        Self { tolerance: 1e-8, max_iterations: 500 }
+        Self { preconditioner: None, tolerance: 1e-8, max_iterations: 500 }
     }
 }
 

@@ -117,8 +117,17 @@ macro_rules! linear {
 pub(super) const KEYS: &[Key] = linear!("solver", POISSON, "the first residual");
 pub(super) const PRESSURE: &[Key] = linear!("solver.pressure", INCOMPRESSIBLE, "the right-hand side");
 
-/// The velocity's solver chooses its preconditioner by the step.
 pub(super) const VELOCITY: &[Key] = &[
+    key(
+        "solver.velocity.preconditioner",
+        &[Words(&["auto", "mass", "jacobi", "linelets", "pmg-amg"])],
+        Value("auto"),
+        "The preconditioner of the viscous step: the inverse mass matrix; the inverse diagonal; that with \
+         linelets, lines of elements across thin layers; or multigrid. `auto` chooses it in each step: `mass` if the \
+         step is small for the viscosity on all elements, `pmg-amg` if it is large in all directions of some, \
+         `linelets` if it is large across thin elements only, otherwise `jacobi`.",
+    )
+    .of(INCOMPRESSIBLE),
     key(
         "solver.velocity.tolerance",
         &[Number(Below(Low::From(1e-15), 1.0))],
@@ -140,6 +149,5 @@ pub(super) const SECTIONS: &[Key] = &[
     key("solver", &[Section], Nothing, "The linear solvers: conjugate gradients with a preconditioner.")
         .of(IMPLICIT),
     key("solver.pressure", &[Section], Nothing, "The solver of the pressure.").of(INCOMPRESSIBLE),
-    key("solver.velocity", &[Section], Nothing, "The solver of the velocity components, preconditioned by the inverse mass matrix or, in large viscous \
-         steps, the inverse diagonal.").of(INCOMPRESSIBLE),
+    key("solver.velocity", &[Section], Nothing, "The solver of the velocity components.").of(INCOMPRESSIBLE),
 ];

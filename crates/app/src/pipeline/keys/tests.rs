@@ -277,7 +277,7 @@ solver:
     coarse_space: continuous
     aggregation: smoothed
     inner_precision: double
-  velocity: { tolerance: 1e-4, max_iterations: 10 }
+  velocity: { preconditioner: linelets, tolerance: 1e-4, max_iterations: 10 }
 ",
     "
 mesh: { file: a.msh }

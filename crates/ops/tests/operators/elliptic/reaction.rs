@@ -76,6 +76,25 @@ fn a_changed_lambda_is_that_of_a_new_operator() {
 }
 
 #[test]
+fn an_operator_with_another_reaction_is_a_new_one() {
+    for (shape, dim, n) in SHAPES {
+        let mesh = Arc::new(unit(shape, dim, n));
+        let conditions = everywhere(&mesh, EllipticBoundary::Dirichlet);
+        let of = |lambda: f64| -> Sipdg<f64> {
+            let options = SipdgOptions::new(2);
+            let (one, lambda) = (|_: usize, _: [f64; 3]| 1.0, move |_: usize, _: [f64; 3]| lambda);
+            Sipdg::new(Arc::clone(&mesh), &options, &one, &lambda, &conditions, host(1)).expect("an operator")
+        };
+        let (without, with) = (of(0.0), of(3.5));
+        let changed = without.with_reaction(3.5).expect("an operator");
+        assert!(product(&changed) == product(&with), "{shape:?}: products");
+        assert!(changed.diagonal() == with.diagonal(), "{shape:?}: diagonals");
+        assert!(product(&changed) != product(&without), "{shape:?}: nothing has changed");
+        assert!(without.with_reaction(-1.0).is_err() && without.with_reaction(f64::NAN).is_err());
+    }
+}
+
+#[test]
 fn factors_that_lambda_cannot_have_are_refused() {
     let mesh = Arc::new(unit(SHAPES[0].0, 2, 2));
     let mut a = operator(&mesh, 1, 0, 1.0);
