@@ -1,7 +1,8 @@
 // Point Jacobi with linelets: solution of the lines, and sum with the diagonal.
 //
-// Macros defined by the host: THREADS, MOST (unknowns of an element), MOST_NODES, COUNT and ALONG (systems of
-// a line with nodal functions, and nodes across it), NP (rows of an element).
+// Macros defined by the host: THREADS; MOST (unknowns of an element with dense functions) and WIDTH (of any);
+// COUNT and ALONG (systems of a line with nodal functions, and nodes across it); SMALL and BATCH; STEPS; NP
+// (rows of an element).
 #include "device.cuh"
 
 typedef unsigned u32;
@@ -18,27 +19,132 @@ struct Member {
     u32 turn;     // first entry of the systems of its numbers along the layer
 };
 
-// Lines with dense blocks: a block of threads for each.
+// Residuals of all unknowns, Rᵀ r: a thread for each of WIDTH places of each element of a line.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    linelets_dense(const Member* __restrict__ members, const u32* __restrict__ lines, const real* __restrict__ values,
-                   const real* __restrict__ factors, const real* __restrict__ r, const real* __restrict__ changed,
+    linelets_restrict(const Member* __restrict__ members, const real* __restrict__ values,
+                      const u32* __restrict__ nodes, const u32* __restrict__ numbers, const real* __restrict__ linear,
+                      const real* __restrict__ r, const real* __restrict__ changed, real* __restrict__ unknowns,
+                      u64 n_places) {
+    const u64 thread = (u64)blockIdx.x * THREADS + threadIdx.x;
+    if (thread >= n_places) return;
+    const Member m = members[thread / WIDTH];
+    const u32 b = (u32)(thread % WIDTH), n_nodes = m.nodes & 0x7fffffffu;
+    const real* from = (m.nodes == n_nodes ? r : changed) + m.row;
+    dg_wait_for_kernels_before();
+    real sum = 0;
+    if (m.turn == 0xffffffffu) {
+        if (b >= m.n) return;
+        for (u32 i = 0; i < n_nodes; ++i) sum += dg_load(values + m.reduced + i * m.n + b) * from[i];
+    } else {
+        if (b >= 2 * COUNT) return;
+        const u32* of = nodes + m.reduced + numbers[m.turn + b % COUNT] * ALONG;
+        for (int i = 0; i < ALONG; ++i) sum += dg_load(linear + 2 * i + b / COUNT) * from[of[i]];
+    }
+    unknowns[m.start + b] = sum;
+}
+
+// Lines whose elements have the same number of unknowns, at most SMALL: a block of threads for each. Blocks of
+// BATCH elements are brought to shared memory at a time, so that a step of the recursion waits for no load.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    linelets_equal(const Member* __restrict__ members, const u32* __restrict__ lines, const real* __restrict__ factors,
                    real* __restrict__ unknowns) {
-    __shared__ real residual[MOST_NODES];
+    __shared__ real e[BATCH * SMALL * (SMALL | 1)];
+    __shared__ real x[BATCH * SMALL];
+    __shared__ real y[BATCH * SMALL];
+    __shared__ real carry[SMALL];
+    const u32 t = threadIdx.x;
+    const u32 length = lines[2 * blockIdx.x + 1] - lines[2 * blockIdx.x];
+    const Member first = members[lines[2 * blockIdx.x]];
+    const u32 n = first.n, stride = n | 1, square = n * n;
+    real* own = unknowns + first.start;
+    // The blocks of element k: the inverse, then the coupling to the one before, which the first does not have.
+    const u64 blocks = first.factor - square;
+    dg_wait_for_kernels_before();
+    if (t < n) carry[t] = own[t];
+    // x_k ← x_k − E_k x_{k−1}
+    for (u32 from = 1; from < length; from += BATCH) {
+        const u32 batch = length - from < BATCH ? length - from : BATCH;
+        for (u32 i = t; i < batch * square; i += THREADS) {
+            const u32 k = i / square, at = i % square;
+            e[k * n * stride + at / n * stride + at % n] = dg_load(factors + (blocks + (u64)(from + k) * 2 * square + square + at));
+        }
+        for (u32 i = t; i < batch * n; i += THREADS) x[i] = own[(u64)from * n + i];
+        __syncthreads();
+        for (u32 k = 0; k < batch; ++k) {
+            const real* before = k == 0 ? carry : x + (k - 1) * n;
+            if (t < n) {
+                const real* row = e + k * n * stride + t * stride;
+                real sum = x[k * n + t], more = 0;
+                u32 c = 0;
+                for (; c + 1 < n; c += 2) {
+                    sum -= row[c] * before[c];
+                    more -= row[c + 1] * before[c + 1];
+                }
+                if (c < n) sum -= row[c] * before[c];
+                x[k * n + t] = sum + more;
+            }
+            __syncthreads();
+        }
+        for (u32 i = t; i < batch * n; i += THREADS) own[(u64)from * n + i] = x[i];
+        if (t < n) carry[t] = x[(batch - 1) * n + t];
+        __syncthreads();
+    }
+    // x_k ← Δ_k⁻¹ x_k − E_{k+1}ᵀ x_{k+1}
+    if (t < n) carry[t] = 0;
+    for (u32 end = length; end > 0;) {
+        const u32 batch = end < BATCH ? end : BATCH, from = end - batch;
+        for (u32 i = t; i < batch * square; i += THREADS) {
+            const u32 k = i / square, at = i % square;
+            const bool last = from + k + 1 >= length;
+            const u64 next = blocks + (u64)(from + k + 1) * 2 * square + square;
+            e[k * n * stride + at / n * stride + at % n] = last ? (real)0 : dg_load(factors + next + at);
+        }
+        for (u32 i = t; i < batch * n; i += THREADS) x[i] = own[(u64)from * n + i];
+        __syncthreads();
+        for (u32 i = t; i < batch * n; i += THREADS) {
+            const u32 k = i / n, b = i % n;
+            const real* d = factors + (blocks + (u64)(from + k) * 2 * square + (from + k == 0 ? square : 0));
+            real sum = 0;
+            for (u32 c = 0; c < n; ++c) sum += dg_load(d + (u64)c * n + b) * x[k * n + c];
+            y[i] = sum;
+        }
+        __syncthreads();
+        for (u32 k = batch; k-- > 0;) {
+            const real* after = k + 1 == batch ? carry : y + (k + 1) * n;
+            if (t < n) {
+                const real* column = e + k * n * stride + t;
+                real sum = y[k * n + t], more = 0;
+                u32 a = 0;
+                for (; a + 1 < n; a += 2) {
+                    sum -= column[a * stride] * after[a];
+                    more -= column[(a + 1) * stride] * after[a + 1];
+                }
+                if (a < n) sum -= column[a * stride] * after[a];
+                y[k * n + t] = sum + more;
+            }
+            __syncthreads();
+        }
+        for (u32 i = t; i < batch * n; i += THREADS) own[(u64)from * n + i] = y[i];
+        if (t < n) carry[t] = y[t];
+        __syncthreads();
+        end = from;
+    }
+}
+
+// Other lines with dense blocks: a block of threads for each.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    linelets_dense(const Member* __restrict__ members, const u32* __restrict__ lines, const real* __restrict__ factors,
+                   real* __restrict__ unknowns) {
     __shared__ real before[MOST];
     __shared__ real here[MOST];
     const u32 first = lines[2 * blockIdx.x], end = lines[2 * blockIdx.x + 1];
     dg_wait_for_kernels_before();
     for (u32 k = first; k < end; ++k) {
         const Member m = members[k];
-        const u32 nodes = m.nodes & 0x7fffffffu;
-        const real* from = m.nodes == nodes ? r : changed;
-        for (u32 i = threadIdx.x; i < nodes; i += THREADS) residual[i] = from[m.row + i];
-        __syncthreads();
         const u32 n_before = k > first ? members[k - 1].n : 0;
         const real* e = factors + m.factor + (u64)m.n * m.n;
         for (u32 b = threadIdx.x; b < m.n; b += THREADS) {
-            real sum = 0;
-            for (u32 i = 0; i < nodes; ++i) sum += dg_load(values + m.reduced + i * m.n + b) * residual[i];
+            real sum = unknowns[m.start + b];
             for (u32 c = 0; c < n_before; ++c) sum -= dg_load(e + (u64)b * n_before + c) * before[c];
             here[b] = sum;
         }
@@ -68,51 +174,66 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Lines with nodal functions along the layer: a thread for each system of each line.
+// Lines with nodal functions along the layer: a thread for each system of each line. The numbers of STEPS
+// elements are loaded at a time, so that a step of the recursion waits for no load.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    linelets_nodal(const Member* __restrict__ members, const u32* __restrict__ lines, const u32* __restrict__ nodes,
-                   const u32* __restrict__ numbers, const real* __restrict__ linear, const real* __restrict__ factors,
-                   const real* __restrict__ r, real* __restrict__ unknowns, u32 n_lines, u32 unused) {
+    linelets_nodal(const Member* __restrict__ members, const u32* __restrict__ lines, const real* __restrict__ factors,
+                   real* __restrict__ unknowns, u32 n_lines, u32 unused) {
     const u32 thread = blockIdx.x * THREADS + threadIdx.x;
-    dg_wait_for_kernels_before();
     if (thread >= n_lines * COUNT) return;
     const u32 system = thread % COUNT;
-    const u32 first = lines[2 * (thread / COUNT)], end = lines[2 * (thread / COUNT) + 1];
-    real low = 0, high = 0;
-    for (u32 k = first; k < end; ++k) {
-        const Member m = members[k];
-        const u32* of = nodes + m.reduced + numbers[m.turn + system] * ALONG;
-        real a = 0, b = 0;
-        for (int i = 0; i < ALONG; ++i) {
-            const real value = r[m.row + of[i]];
-            a += dg_load(linear + 2 * i) * value;
-            b += dg_load(linear + 2 * i + 1) * value;
+    const u32 first = lines[2 * (thread / COUNT)], length = lines[2 * (thread / COUNT) + 1] - first;
+    const Member m = members[first];
+    real* own = unknowns + m.start + system;
+    // The blocks of element k: the inverse, then the coupling to the one before, which the first does not have.
+    const u64 blocks = m.factor + system - 4 * COUNT;
+    dg_wait_for_kernels_before();
+    real low = own[0], high = own[COUNT];
+    for (u32 from = 1; from < length; from += STEPS) {
+        real e[STEPS][4], x[STEPS][2];
+#pragma unroll
+        for (u32 k = 0; k < STEPS; ++k) {
+            if (from + k >= length) continue;
+            const real* at = factors + (blocks + (u64)(from + k) * 8 * COUNT + 4 * COUNT);
+            for (int i = 0; i < 4; ++i) e[k][i] = dg_load(at + i * COUNT);
+            for (int i = 0; i < 2; ++i) x[k][i] = own[(u64)(from + k) * 2 * COUNT + i * COUNT];
         }
-        if (k > first) {
-            const real* e = factors + m.factor + 4 * COUNT + system;
-            a -= dg_load(e) * low + dg_load(e + COUNT) * high;
-            b -= dg_load(e + 2 * COUNT) * low + dg_load(e + 3 * COUNT) * high;
+#pragma unroll
+        for (u32 k = 0; k < STEPS; ++k) {
+            if (from + k >= length) continue;
+            const real a = x[k][0] - (e[k][0] * low + e[k][1] * high);
+            const real b = x[k][1] - (e[k][2] * low + e[k][3] * high);
+            low = a;
+            high = b;
+            own[(u64)(from + k) * 2 * COUNT] = a;
+            own[(u64)(from + k) * 2 * COUNT + COUNT] = b;
         }
-        low = a;
-        high = b;
-        unknowns[m.start + system] = a;
-        unknowns[m.start + COUNT + system] = b;
     }
-    for (u32 k = end; k-- > first;) {
-        const Member m = members[k];
-        const real* d = factors + m.factor + system;
-        const real a = unknowns[m.start + system], b = unknowns[m.start + COUNT + system];
-        real x = dg_load(d) * a + dg_load(d + COUNT) * b;
-        real y = dg_load(d + 2 * COUNT) * a + dg_load(d + 3 * COUNT) * b;
-        if (k + 1 < end) {
-            const real* e = factors + members[k + 1].factor + 4 * COUNT + system;
-            x -= dg_load(e) * low + dg_load(e + 2 * COUNT) * high;
-            y -= dg_load(e + COUNT) * low + dg_load(e + 3 * COUNT) * high;
+    low = 0;
+    high = 0;
+    for (u32 done = 0; done < length; done += STEPS) {
+        real d[STEPS][4], e[STEPS][4], x[STEPS][2];
+#pragma unroll
+        for (u32 s = 0; s < STEPS; ++s) {
+            if (done + s >= length) continue;
+            const u32 k = length - 1 - done - s;
+            const real* at = factors + (blocks + (u64)k * 8 * COUNT + (k == 0 ? 4 * COUNT : 0));
+            const u64 next = blocks + (u64)(k + 1) * 8 * COUNT + 4 * COUNT;
+            for (int i = 0; i < 4; ++i) d[s][i] = dg_load(at + i * COUNT);
+            for (int i = 0; i < 4; ++i) e[s][i] = k + 1 < length ? dg_load(factors + next + i * COUNT) : (real)0;
+            for (int i = 0; i < 2; ++i) x[s][i] = own[(u64)k * 2 * COUNT + i * COUNT];
         }
-        low = x;
-        high = y;
-        unknowns[m.start + system] = x;
-        unknowns[m.start + COUNT + system] = y;
+#pragma unroll
+        for (u32 s = 0; s < STEPS; ++s) {
+            if (done + s >= length) continue;
+            const u32 k = length - 1 - done - s;
+            const real a = d[s][0] * x[s][0] + d[s][1] * x[s][1] - (e[s][0] * low + e[s][2] * high);
+            const real b = d[s][2] * x[s][0] + d[s][3] * x[s][1] - (e[s][1] * low + e[s][3] * high);
+            low = a;
+            high = b;
+            own[(u64)k * 2 * COUNT] = a;
+            own[(u64)k * 2 * COUNT + COUNT] = b;
+        }
     }
 }
 

@@ -10,6 +10,16 @@ use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 /// Threads of a block.
 const THREADS: u32 = 64;
 
+/// The largest number of unknowns of an element of lines that are solved in shared memory, and the bytes that
+/// these have for their blocks.
+const SMALL: usize = 32;
+const BLOCK_BYTES: usize = 24 * 1024;
+
+/// The largest number of elements of such a line that are brought to shared memory at a time, and of elements
+/// of a line with nodal functions that a thread loads at a time.
+const MOST_AT_A_TIME: usize = 64;
+const STEPS: usize = 8;
+
 /// Marks an element without a linelet, and a member whose functions are dense.
 const NONE: u32 = u32::MAX;
 
@@ -24,7 +34,12 @@ pub struct CudaLinelets<T: Scalar> {
     real: usize,
     parts: Vec<Part<T>>,
     members: DeviceBuffer<u32>,
-    /// First member and end of each line: of those with dense functions, and of those with nodal ones.
+    restrict: Function,
+    /// Places of unknowns, of which each member has as many as that with the most.
+    places_of_all: usize,
+    /// First member and end of each line: of those whose members have the same number of dense functions, of
+    /// others with dense functions, and of those with nodal ones.
+    equal: Lines,
     dense: Lines,
     nodal: Lines,
     /// Systems of a line with nodal functions.
@@ -73,13 +88,25 @@ impl<T: Scalar> CudaLinelets<T> {
         }
         let along = operator.order + 1;
         let most = tables.members.iter().map(|m| m.n).max().unwrap_or(1);
-        let most_nodes = operator.spans.iter().map(|s| s.np).max().unwrap_or(1);
         let count = operator.spans.iter().map(|s| s.np / along).max().unwrap_or(1);
+        let any_nodal = tables.members.iter().any(|m| m.turn.is_some());
+        let width = if any_nodal { most.max(2 * count) } else { most };
+        // Lines that are solved in shared memory.
+        let in_shared = |m: &std::ops::Range<usize>| {
+            let members = &tables.members[m.clone()];
+            members[0].n <= SMALL && members.iter().all(|other| other.n == members[0].n)
+        };
+        let equal = tables.lines.iter().filter(|(m, nodal)| !nodal && in_shared(m));
+        let small = equal.map(|(m, _)| tables.members[m.start].n).max().unwrap_or(1);
+        let batch = (BLOCK_BYTES / (small * (small | 1) * size_of::<T>())).clamp(1, MOST_AT_A_TIME);
         let text = |np: usize| {
             with_headers::<T>("elliptic_linelets.cu", include_str!("elliptic_linelets.cu"))
                 .define("THREADS", THREADS)
                 .define("MOST", most)
-                .define("MOST_NODES", most_nodes)
+                .define("WIDTH", width)
+                .define("SMALL", small)
+                .define("BATCH", batch)
+                .define("STEPS", STEPS)
                 .define("COUNT", count)
                 .define("ALONG", along)
                 .define("NP", np)
@@ -121,13 +148,18 @@ impl<T: Scalar> CudaLinelets<T> {
                 change,
             });
         }
-        let lines = |wanted: bool, name: &str| -> Result<Lines, OpsError> {
-            let of = tables.lines.iter().filter(|(_, nodal)| *nodal == wanted);
+        let module = cuda.compile(&text(1))?;
+        let lines = |name: &str, wanted: &dyn Fn(&(std::ops::Range<usize>, bool)) -> bool| {
+            let of = tables.lines.iter().filter(|line| wanted(line));
             let ends: Vec<u32> = of.flat_map(|(m, _)| [m.start as u32, m.end as u32]).collect();
-            let solve = cuda.compile(&text(most_nodes))?.function(name)?;
+            let solve = module.function(name)?;
             let n = ends.len() / 2;
-            Ok(Lines { ends: DeviceBuffer::from_slice(cuda, "the ends of linelets", &ends)?, n, solve })
+            let ends = DeviceBuffer::from_slice(cuda, "the ends of linelets", &ends)?;
+            Ok::<_, OpsError>(Lines { ends, n, solve })
         };
+        let equal = lines("linelets_equal", &|(m, nodal)| !nodal && in_shared(m))?;
+        let dense = lines("linelets_dense", &|(m, nodal)| !nodal && !in_shared(m))?;
+        let nodal = lines("linelets_nodal", &|(_, nodal)| *nodal)?;
         // The reverse of `places`, table by table.
         let mut nodes = vec![0; tables.places.len()];
         for (first, table) in tables.places.chunks(count * along).enumerate() {
@@ -146,8 +178,11 @@ impl<T: Scalar> CudaLinelets<T> {
             real: operator.real,
             parts,
             members: list(&members)?,
-            dense: lines(false, "linelets_dense")?,
-            nodal: lines(true, "linelets_nodal")?,
+            restrict: module.function("linelets_restrict")?,
+            places_of_all: width * tables.members.len(),
+            equal,
+            dense,
+            nodal,
             count,
             values: upload(cuda, "the functions of linelets", &tables.values)?,
             places: list(&tables.places)?,
@@ -189,7 +224,9 @@ impl<T: Scalar> CudaLinelets<T> {
                 inwards.launch(&self.cuda, r, &mut self.changed)?;
             }
         }
-        self.solve_dense(r)?;
+        self.restrict(r)?;
+        self.solve_dense(&self.equal)?;
+        self.solve_dense(&self.dense)?;
         self.solve_nodal()?;
         for part in &self.parts {
             let last = part.first_row + part.rows == self.real;
@@ -213,14 +250,25 @@ impl<T: Scalar> CudaLinelets<T> {
         Ok(())
     }
 
-    fn solve_dense(&self, r: &CudaVector<T>) -> Result<(), GpuError> {
-        let Lines { ends, n, solve } = &self.dense;
+    fn restrict(&self, r: &CudaVector<T>) -> Result<(), GpuError> {
+        if self.places_of_all == 0 {
+            return Ok(());
+        }
+        let mut args = Args::new();
+        args.buffer(&self.members).buffer(&self.values).buffer(&self.nodes).buffer(&self.numbers);
+        args.buffer(&self.linear).buffer(r.buffer()).buffer(self.changed.buffer()).buffer(&self.unknowns);
+        args.value(self.places_of_all as u64);
+        let config = LaunchConfig::cover(self.places_of_all, THREADS).early(true);
+        // SAFETY: the arguments are those of the kernel, with a thread for each place.
+        unsafe { self.cuda.launch(&self.restrict, config, &args) }
+    }
+
+    fn solve_dense(&self, Lines { ends, n, solve }: &Lines) -> Result<(), GpuError> {
         if *n == 0 {
             return Ok(());
         }
         let mut args = Args::new();
-        args.buffer(&self.members).buffer(ends).buffer(&self.values).buffer(&self.factors);
-        args.buffer(r.buffer()).buffer(self.changed.buffer()).buffer(&self.unknowns);
+        args.buffer(&self.members).buffer(ends).buffer(&self.factors).buffer(&self.unknowns);
         let config = LaunchConfig::new(*n as u32, THREADS).early(true);
         // SAFETY: the arguments are those of the kernel, with a block for each line.
         unsafe { self.cuda.launch(solve, config, &args) }
@@ -232,9 +280,8 @@ impl<T: Scalar> CudaLinelets<T> {
             return Ok(());
         }
         let mut args = Args::new();
-        args.buffer(&self.members).buffer(ends).buffer(&self.nodes).buffer(&self.numbers);
-        args.buffer(&self.linear).buffer(&self.factors).buffer(self.changed.buffer());
-        args.buffer(&self.unknowns).value(*n as u32).value(0_u32);
+        args.buffer(&self.members).buffer(ends).buffer(&self.factors).buffer(&self.unknowns);
+        args.value(*n as u32).value(0_u32);
         let config = LaunchConfig::cover(n * self.count, THREADS).early(true);
         // SAFETY: the arguments are those of the kernel, with a thread for each system of each line.
         unsafe { self.cuda.launch(solve, config, &args) }

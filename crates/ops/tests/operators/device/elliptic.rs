@@ -282,6 +282,17 @@ pub(crate) fn few() -> Vec<Case> {
         thin_mesh.map(flat).expect("an affine map");
         cases.push((format!("thin {cells:?}"), thin, p, One));
     }
+    // Lines with more elements than are loaded at a time, and lines of elements of two shapes.
+    for (shape, layers) in [(Shape::Quadrilateral, 18), (Shape::Triangle, 34)] {
+        let cells = [1, layers, 1];
+        let tall =
+            generate::Box { cells, max: [40.0 / layers as f64, 1.0, 1.0], ..generate::Box::unit(shape, 1) };
+        cases.push((format!("thin column, {shape:?}"), Arc::new(tall.build().expect("a box")), 2, One));
+    }
+    let mut across = mesh(Cells::Mixed2, 3, 1, false);
+    let turned = Arc::get_mut(&mut across).expect("a mesh of its own");
+    turned.map(|[x, y, z]| [0.05 * x, y, z]).expect("an affine map");
+    cases.push(("thin lines of two shapes".to_owned(), across, 2, One));
     // The same with affine and curved elements of one shape.
     let mut half = generate::Box::unit(Shape::Quadrilateral, 4).build().expect("a box");
     half.map(|[x, y, z]| [x, 0.05 * y * (1.0 + 0.3 * (x - 0.5).max(0.0) * (1.0 - y)), z])
