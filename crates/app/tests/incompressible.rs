@@ -167,6 +167,22 @@ checks:
 ";
 
 #[test]
+fn plan_and_summary_tell_the_lines_of_the_pressure() {
+    let case = with(PLATES, "cells: [4, 2]", "cells: [4, 20]");
+    let told =
+        "linelets: 4 lines with 160 of 160 elements, 40 on average, 40 at most; 0 thin elements in none";
+    let small = case.dgsuite(&["check", "case.yaml"]);
+    assert!(small.stdout.contains(&format!("{told}; factors ")), "{}{}", small.stdout, small.stderr);
+    let large = case.dgsuite(&["check", "case.yaml", "--set", "mesh.generate.cells=[40, 200]"]);
+    let told = "linelets: 40 lines with 16,000 of 16,000 elements, 400 on average, 400 at most";
+    assert!(large.stdout.contains(told) && !large.stdout.contains("factors"), "{}", large.stdout);
+    let summary = case.run(&["--set", "time.steps=1", "--set", "checks=[]", "--set", "monitors=[]"]);
+    let found = &summary["linear"]["pressure"]["linelets"];
+    assert_eq!((found["lines"].as_u64(), found["longest"].as_u64()), (Some(4), Some(40)), "{summary}");
+    assert!(found["bytes"].as_u64().unwrap() > 0, "{summary}");
+}
+
+#[test]
 fn a_developed_flow_stays_as_it_is_and_drags_its_walls() {
     let summary = Case::new(PLATES).run(&[]);
     for field in ["u", "v", "p"] {

@@ -334,6 +334,60 @@ boundaries:
     assert_eq!(of("hex", "").0, 2);
 }
 
+/// Elements of aspect ratio 20.
+const LAYERS: &str = "\
+mesh: { generate: { shape: quad, cells: [8, 6], max: [1, 0.0375] } }
+physics: { model: poisson, forcing: exp(x)*cos(30*y) }
+space: { order: 3 }
+boundaries:
+  xmin: { type: dirichlet, u: 0 }
+  xmax: { type: neumann, flux: 0 }
+  ymin: { type: dirichlet, u: 0 }
+  ymax: { type: neumann, flux: 0 }
+";
+
+#[test]
+fn plan_and_summary_tell_the_lines_of_thin_elements() {
+    let case = Case::new(LAYERS);
+    let told = "linelets: 8 lines with 48 of 48 elements, 6 on average, 6 at most; 0 thin elements in none";
+    let found = case.run(&[])["linear"]["linelets"].clone();
+    let counts = ["lines", "elements", "longest", "thin_elements_without"].map(|key| found[key].as_u64());
+    assert_eq!(counts, [8, 48, 6, 0].map(Some), "{found}");
+    // Two levels: blocks of 2 x 2 with their couplings, for each node of the layer.
+    let factors = 8 * (4 + 2) * (6 * 4 + 5 * 4) * 4;
+    assert!(found["bytes"].as_u64().unwrap() >= factors, "{found}");
+    let log = std::fs::read_to_string(case.path("out/case/log.txt")).unwrap();
+    assert!(log.contains(&format!("{told}; factors ")), "{log}");
+    // Of a large problem nothing is set up.
+    let large = case.dgsuite(&["check", "case.yaml", "--set", "mesh.generate.cells=[200, 100]"]);
+    let told = "linelets: 200 lines with 20,000 of 20,000 elements, 100 on average, 100 at most";
+    assert!(large.stdout.contains(told) && !large.stdout.contains("factors"), "{}", large.stdout);
+    let checked = |name: &str| format!("checks=[{{ value: {name}, below: 7 }}]");
+    let done = case.dgsuite(&[
+        "run",
+        "case.yaml",
+        "--output",
+        "checked",
+        "--set",
+        &checked("linear.linelets.longest"),
+    ]);
+    assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+    let unknown = case.dgsuite(&["check", "case.yaml", "--set", &checked("linear.linelets.length")]);
+    assert!(unknown.code == 2, "{}", unknown.stdout);
+    for smoother in ["solver.smoother=chebyshev4", "mesh.generate.max=[1, 1]"] {
+        let outcome = case.dgsuite(&["check", "case.yaml", "--set", smoother]);
+        assert!(outcome.code == 0 && !outcome.stdout.contains("linelets:"), "{}", outcome.stdout);
+    }
+}
+
+#[test]
+fn linelets_are_refused_where_nothing_has_elements() {
+    for preconditioner in ["amg", "mass", "jacobi", "none"] {
+        let solver = format!("tolerance: 1e-13, preconditioner: {preconditioner}, smoother: linelets");
+        refused(&with("tolerance: 1e-13", &solver), &["[misplaced-key]", "smoother", "pmg-amg"]);
+    }
+}
+
 #[test]
 fn mistakes_are_named_with_their_place() {
     refused(&with("model: poisson", "model: poisson\n  gamma: 1.4"), &["`physics.gamma` does not belong"]);

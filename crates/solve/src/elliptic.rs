@@ -24,6 +24,7 @@ pub(crate) mod bridge;
 mod continuous;
 mod entries;
 pub(crate) mod krylov;
+pub(crate) mod lines;
 pub(crate) mod machine;
 pub(crate) mod on_device;
 pub(crate) mod on_host;
@@ -49,10 +50,12 @@ use dgsuite_ops::{OpsError, Sample};
 
 use self::bridge::Operator;
 use self::krylov::Solver;
+pub use self::lines::{LineDescription, ThinElement, ThinElements};
 use self::on_device::DeviceSolver;
 use self::on_host::HostSolver;
 pub use self::options::{CoarseSpace, Orders, Preconditioning, SmootherKind, SolverOptions};
 use self::parts::Constants;
+pub use self::shapes::{THIN, aspect_ratio, is_thin};
 pub use self::solved::{BadDatum, Imbalance, Solved};
 pub use self::stored::{LAW, Stored};
 use super::device::Device;
@@ -269,6 +272,8 @@ pub struct EllipticDescription {
     pub preconditioner_bytes: usize,
     /// Its levels, the finest first; none without multigrid.
     pub levels: Vec<LevelDescription>,
+    /// The linelets of the smoother, if it has them.
+    pub lines: Option<LineDescription>,
     /// Products with the operator of the finest level in each iteration, including the one of conjugate
     /// gradients; products on coarser levels count in proportion to their unknowns.
     pub applications: f64,
@@ -355,6 +360,11 @@ impl Elliptic {
     #[must_use]
     pub fn describe(&self) -> &EllipticDescription {
         &self.description
+    }
+
+    /// Adds the linelets of the mesh to the description, where they have not been set up.
+    pub fn find_lines(&mut self) {
+        self.description.lines.get_or_insert_with(|| LineDescription::found(&self.operator.0));
     }
 
     /// Returns the parameters.

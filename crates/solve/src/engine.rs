@@ -1,5 +1,6 @@
 //! A conservation law in one precision: the discretisation, a Runge–Kutta scheme and the state.
 
+use super::elliptic::LineDescription;
 use super::error::SystemError;
 use super::kernel_choice::KernelChoice;
 use super::ranges::Ranges;
@@ -250,6 +251,10 @@ pub(crate) trait Described: Sync {
     /// The derivatives of the primitive variables from those of the conserved ones, `[axis][field]`.
     fn primitive_gradient(&self, u: &[f64], grad: &[f64], out: &mut [f64]);
     fn representation(&self) -> Representation;
+    /// The linelets of the smoother of the pressure, if there are.
+    fn lines(&self) -> Option<LineDescription> {
+        None
+    }
     /// The kernels that a GPU runs for each kind of elements; none on the CPU.
     fn kernels(&self) -> Vec<KernelChoice> {
         Vec::new()

@@ -36,6 +36,7 @@ use std::sync::Arc;
 use super::boundary_points::surface;
 pub use super::device::{Device, DeviceError};
 use super::dispatch;
+use super::elliptic::LineDescription;
 use super::engine::Engine;
 pub use super::error::SystemError;
 pub use super::kernel_choice::KernelChoice;
@@ -124,6 +125,8 @@ pub struct Description {
     pub device_name: String,
     /// The kernels of a GPU.
     pub kernels: Vec<KernelChoice>,
+    /// The linelets of the smoother of the pressure, if it has them.
+    pub lines: Option<LineDescription>,
 }
 
 /// Values on lattices that are being copied from a device.
@@ -205,6 +208,7 @@ impl Flow {
             device: self.setup.device.to_string(),
             device_name: d.device_name(),
             kernels: d.kernels(),
+            lines: d.lines(),
         }
     }
 

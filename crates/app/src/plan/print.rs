@@ -13,11 +13,12 @@ use dgsuite_ops::{EntropyFilter, Limiting, Neighbourhood};
 use dgsuite_physics::NavierStokes;
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_timeint::StepSize;
+use serde_json::{Value, json};
 
 use super::{Outline, Plan};
 use crate::file::number::{grouped, short};
 use crate::pipeline::time::AdaptiveSpec;
-use dgsuite_solve::elliptic::SolverOptions;
+use dgsuite_solve::elliptic::{LineDescription, SolverOptions};
 use dgsuite_solve::flow::{Description, Form, KernelChoice, Law, Setup, SplitFlux, StepMeasure};
 use dgsuite_solve::incompressible::{
     Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions, VelocityPreconditioner,
@@ -135,6 +136,9 @@ pub fn plan(plan: &Plan, description: &Description, steps: FirstSteps) -> String
     if let Law::Incompressible(law) = &space.law {
         let SolverOptions { preconditioner, tolerance, max_iterations, .. } = law.pressure;
         line("pressure", limits(preconditioner.word(), tolerance, max_iterations));
+        if let Some(found) = &description.lines {
+            line("", lines(found, plan.setup.mesh.n_elements()));
+        }
         let VelocityOptions { preconditioner, tolerance, max_iterations } = law.velocity;
         line(
             "velocity",
@@ -251,6 +255,34 @@ fn incompressible_line(law: &Incompressible, order: usize) -> String {
 /// A linear solver of incompressible flow, in words.
 fn limits(preconditioner: &str, tolerance: f64, max_iterations: usize) -> String {
     format!("{preconditioner}, tolerance {tolerance:e}, at most {max_iterations} iterations")
+}
+
+/// The linelets of a smoother, in words.
+pub(crate) fn lines(found: &LineDescription, n_elements: usize) -> String {
+    let mut text = format!(
+        "linelets: {} lines with {} of {} elements, {} on average, {} at most; {} thin elements in none",
+        grouped(found.lines),
+        grouped(found.elements),
+        grouped(n_elements),
+        short(found.mean()),
+        grouped(found.longest),
+        grouped(found.without.count)
+    );
+    if found.bytes > 0 {
+        let _ = write!(text, "; factors {}", bytes(found.bytes));
+    }
+    text
+}
+
+/// The linelets of a smoother, for a summary.
+pub(crate) fn lines_to_json(found: &LineDescription) -> Value {
+    json!({
+        "lines": found.lines,
+        "elements": found.elements,
+        "longest": found.longest,
+        "thin_elements_without": found.without.count,
+        "bytes": found.bytes,
+    })
 }
 
 fn mesh_line(plan: &Plan) -> String {

@@ -49,6 +49,9 @@ const OF_SOLVES: [&str; 11] = [
     "timing.phases.rest",
 ];
 
+/// What the summary tells of the linelets of a solver.
+const LINES: [&str; 5] = ["lines", "elements", "longest", "thin_elements_without", "bytes"];
+
 /// The values that can be checked.
 #[derive(Clone, Debug)]
 pub struct KnownValues {
@@ -137,15 +140,23 @@ impl KnownValues {
         })
     }
 
-    /// Returns whether a path names a level or an iteration of a linear solve, whose numbers are not known
-    /// before the run.
+    /// Returns whether a path names a level, an iteration or the linelets of a linear solve, whose numbers
+    /// are not known before the run.
     fn is_of_solve(&self, path: &str) -> bool {
+        let known = |name: &str| self.names.iter().any(|n| n == name);
+        let of_lines = |solver: &str| {
+            let name = path.strip_prefix(solver).and_then(|rest| rest.strip_prefix(".linelets."));
+            name.is_some_and(|name| LINES.contains(&name)) && known(&format!("{solver}.iterations"))
+        };
+        if of_lines("linear") || of_lines("linear.pressure") {
+            return true;
+        }
         let number = |rest: &str| rest.parse::<usize>().is_ok();
         let level = |rest: &str| {
             rest.split_once('.')
                 .is_some_and(|(n, what)| number(n) && ["rows", "nonzeros", "bytes"].contains(&what))
         };
-        self.names.iter().any(|name| name == "linear.iterations")
+        known("linear.iterations")
             && (path.strip_prefix("linear.residuals.").is_some_and(number)
                 || path.strip_prefix("linear.levels.").is_some_and(level))
     }

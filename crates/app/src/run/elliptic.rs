@@ -52,7 +52,7 @@ impl EllipticRun {
         if choices.only_described && size > LARGE {
             setup.solver.preconditioner = Preconditioning::None;
         }
-        let solver = Elliptic::new(setup).map_err(|error| {
+        let mut solver = Elliptic::new(setup).map_err(|error| {
             let place = match &error {
                 EllipticError::Operator(OpsError::Jacobian { .. } | OpsError::Empty) => {
                     &plan.outline.places.mesh
@@ -68,6 +68,9 @@ impl EllipticRun {
             };
             InputError::at(place, Problem::Elliptic { error })
         })?;
+        if plan.setup.solver.has_lines() {
+            solver.find_lines();
+        }
         Ok(Self { plan, solver, setup_s: start.elapsed().as_secs_f64() })
     }
 

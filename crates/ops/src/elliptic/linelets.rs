@@ -107,6 +107,8 @@ impl<T: PackScalar> Reduced<T> {
 /// An element of a linelet.
 #[derive(Clone, Copy)]
 struct Member {
+    /// Its number in the mesh.
+    element: u32,
     group: u8,
     /// The lane of the element, counted over all blocks.
     slot: u32,
@@ -265,6 +267,13 @@ impl<T: PackScalar> LineletInverse<T> {
                 },
             );
         }
+    }
+
+    /// The elements of each linelet, in their order, as numbered in the mesh.
+    #[must_use]
+    pub fn elements(&self) -> Vec<Vec<u32>> {
+        let of = |line: &Line| self.members[line.members.clone()].iter().map(|member| member.element);
+        self.lines.iter().map(|line| of(line).collect()).collect()
     }
 
     /// What the linelets are.

@@ -63,6 +63,7 @@ impl<V: KrylovVector<Scalar = f64>, A: LinearOperator<V>> Krylov<V, A> {
     pub(super) fn describe(&self, description: &mut EllipticDescription) {
         description.preconditioner_bytes = self.built.bytes();
         description.levels.clone_from(&self.built.levels);
+        description.lines.clone_from(&self.built.lines);
         description.applications = self.built.applications + 1.0;
     }
 

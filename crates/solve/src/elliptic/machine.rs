@@ -8,6 +8,7 @@ use dgsuite_ops::PackScalar;
 use dgsuite_ops::elliptic::Sipdg;
 
 use super::EllipticError;
+use super::lines::LineDescription;
 
 /// A preconditioner that can be sent to another thread.
 pub(crate) type Apply<V> = dyn Preconditioner<V> + Send;
@@ -100,8 +101,11 @@ pub(crate) trait Machine {
     fn jacobi<T: Number>(&self, a: &Self::Operator<T>) -> Result<Piece<Of<Self, T>>, EllipticError>;
     /// The inverses of the element blocks.
     fn block_jacobi<T: Number>(&self, a: &Self::Operator<T>) -> Result<Piece<Of<Self, T>>, EllipticError>;
-    /// Point Jacobi with linelets.
-    fn linelets<T: Number>(&self, a: &Self::Operator<T>) -> Result<Piece<Of<Self, T>>, EllipticError>;
+    /// Point Jacobi with linelets, and what the linelets are.
+    fn linelets<T: Number>(
+        &self,
+        a: &Self::Operator<T>,
+    ) -> Result<(Piece<Of<Self, T>>, LineDescription), EllipticError>;
 
     /// The transfer between two orders.
     fn between_orders<T: Number>(

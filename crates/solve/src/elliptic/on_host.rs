@@ -13,6 +13,7 @@ use super::bridge::{BetweenOrders, Blocks, InverseMass, Linelets, Operator};
 use super::continuous::ContinuousSpace;
 use super::entries::{Compact, Reordered, Unknowns, compact, inverse_diagonal};
 use super::krylov::{Krylov, Solver};
+use super::lines::LineDescription;
 use super::machine::{Between, Machine, Number, OnMatrix, Piece, Sizes};
 use super::options::SolverOptions;
 use super::preconditioner;
@@ -118,10 +119,13 @@ impl Machine for OnHost<'_> {
         Ok(Piece::new(Blocks(inverse), bytes))
     }
 
-    fn linelets<T: Number>(&self, a: &Operator<T>) -> Result<Piece<Vector<T>>, EllipticError> {
+    fn linelets<T: Number>(
+        &self,
+        a: &Operator<T>,
+    ) -> Result<(Piece<Vector<T>>, LineDescription), EllipticError> {
         let inverse = a.0.linelet_inverse()?;
-        let bytes = inverse.bytes();
-        Ok(Piece::new(Linelets(inverse), bytes))
+        let (lines, bytes) = (LineDescription::of(&a.0, &inverse), inverse.bytes());
+        Ok((Piece::new(Linelets(inverse), bytes), lines))
     }
 
     fn between_orders<T: Number>(

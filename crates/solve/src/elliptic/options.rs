@@ -311,6 +311,12 @@ impl SolverOptions {
         self.smoother.unwrap_or_default()
     }
 
+    /// Whether the smoother has linelets.
+    #[must_use]
+    pub fn has_lines(&self) -> bool {
+        self.preconditioner == Preconditioning::PmgAmg && self.smoother() == SmootherKind::Linelets
+    }
+
     /// The orders of p-multigrid.
     #[must_use]
     pub fn orders(&self) -> Orders {

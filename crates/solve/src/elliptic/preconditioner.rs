@@ -8,6 +8,7 @@ use dgsuite_amg::{
 };
 use dgsuite_gpu::Vector;
 
+use super::lines::LineDescription;
 use super::machine::{Apply, Machine, Number, Of, OnMatrix, Piece, Sizes};
 use super::options::{CoarseSpace, Preconditioning, SmootherKind, SolverOptions};
 use super::shapes::is_simplicial;
@@ -20,6 +21,8 @@ pub(crate) struct Built<V> {
     /// Whether it is slightly nonlinear.
     pub flexible: bool,
     pub levels: Vec<LevelDescription>,
+    /// The linelets of the smoother, if it has them.
+    pub lines: Option<LineDescription>,
     /// Bytes in addition to the levels.
     bytes: usize,
     /// Products with the operator in each application, in products of the finest level.
@@ -28,7 +31,7 @@ pub(crate) struct Built<V> {
 
 impl<V: Vector> Built<V> {
     fn plain(Piece { apply, bytes }: Piece<V>) -> Self {
-        Self { apply, flexible: false, levels: Vec::new(), bytes, applications: 0.0 }
+        Self { apply, flexible: false, levels: Vec::new(), lines: None, bytes, applications: 0.0 }
     }
 
     /// Algebraic multigrid on the matrix of the full order.
@@ -37,6 +40,7 @@ impl<V: Vector> Built<V> {
             apply: piece.apply,
             flexible: true,
             levels: summary.levels.iter().map(describe_amg).collect(),
+            lines: None,
             bytes: piece.bytes,
             applications: products(&summary, options),
         }
@@ -71,20 +75,20 @@ pub(crate) fn build<M: Machine>(
             if let Some(finest) = levels.described.first_mut() {
                 finest.bytes += M::sizes(&single).bytes;
             }
-            let Levels { multigrid, described, bytes, applications } = levels;
+            let Levels { multigrid, described, lines, bytes, applications } = levels;
             let whole = machine.inside_double(operator, &single, multigrid)?;
             let bytes = bytes + whole.bytes;
-            Built { apply: whole.apply, flexible: true, levels: described, bytes, applications }
+            Built { apply: whole.apply, flexible: true, levels: described, lines, bytes, applications }
         }
         (Preconditioning::Amg | Preconditioning::PmgAmg, Precision::Single) => {
             Built::assembled(machine.of_operator::<f32, f64>(operator, &amg)?, &amg)
         }
         (Preconditioning::PmgAmg, Precision::Double) => {
             let levels = p_multigrid(machine, operator, operator, options)?;
-            let Levels { multigrid, described, bytes, applications } = levels;
+            let Levels { multigrid, described, lines, bytes, applications } = levels;
             let whole = machine.whole(multigrid)?;
             let bytes = bytes + whole.bytes;
-            Built { apply: whole.apply, flexible: true, levels: described, bytes, applications }
+            Built { apply: whole.apply, flexible: true, levels: described, lines, bytes, applications }
         }
     })
 }
@@ -99,6 +103,8 @@ fn amg_options<M: Machine>(operator: &M::Operator<f64>, options: &SolverOptions)
 struct Levels<V: Vector> {
     multigrid: Multigrid<V>,
     described: Vec<LevelDescription>,
+    /// Linelets of the finest level, with the bytes of all.
+    lines: Option<LineDescription>,
     /// Bytes in addition to the levels.
     bytes: usize,
     applications: f64,
@@ -118,6 +124,7 @@ fn p_multigrid<M: Machine, T: Number>(
     let (mut levels, mut described) = (Vec::new(), Vec::new());
     let mut fine = finest.clone();
     let mut continuous = None;
+    let mut lines: Option<LineDescription> = None;
     for k in 0..orders.len() {
         let (next, (transfer, transfer_bytes)) = match orders.get(k + 1) {
             Some(&order) => {
@@ -134,7 +141,14 @@ fn p_multigrid<M: Machine, T: Number>(
         };
         let inverse = match options.smoother() {
             SmootherKind::BlockJacobi => machine.block_jacobi(&fine)?,
-            SmootherKind::Linelets => machine.linelets(&fine)?,
+            SmootherKind::Linelets => {
+                let (piece, found) = machine.linelets(&fine)?;
+                match &mut lines {
+                    Some(finest) => finest.bytes += found.bytes,
+                    None => lines = Some(found),
+                }
+                piece
+            }
             _ => machine.jacobi(&fine)?,
         };
         let of = M::sizes(&fine);
@@ -169,7 +183,7 @@ fn p_multigrid<M: Machine, T: Number>(
     // The matrix counts as an operator with as many rows.
     let share = if p_levels == 0 { 1.0 } else { rows as f64 / dofs as f64 };
     let applications = multigrid.summary().work() + products(&summary, &amg) * share;
-    Ok(Levels { multigrid, described, bytes, applications })
+    Ok(Levels { multigrid, described, lines, bytes, applications })
 }
 
 /// Returns the products with the finest matrix that read as many entries as a cycle of algebraic multigrid; a

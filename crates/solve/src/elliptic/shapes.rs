@@ -18,7 +18,7 @@ pub(crate) fn is_of_tensors(mesh: &Mesh) -> bool {
 const STRETCHED: f64 = 30.0;
 
 /// Elements above this aspect ratio are thin: point smoothers take twice as many iterations.
-const THIN: f64 = 3.0;
+pub const THIN: f64 = 3.0;
 
 /// Returns whether more than a hundredth of the elements are stretched; simplices do not count.
 pub(super) fn is_stretched(mesh: &Mesh) -> bool {
@@ -26,8 +26,9 @@ pub(super) fn is_stretched(mesh: &Mesh) -> bool {
     many(mesh, |e| !simplex(e) && aspect_ratio(mesh, e) > STRETCHED)
 }
 
-/// Returns whether more than a hundredth of the elements are thin.
-pub(super) fn is_thin(mesh: &Mesh) -> bool {
+/// Returns whether more than a hundredth of the elements are thin: whether linelets are the default.
+#[must_use]
+pub fn is_thin(mesh: &Mesh) -> bool {
     many(mesh, |e| aspect_ratio(mesh, e) > THIN)
 }
 
@@ -37,7 +38,9 @@ fn many(mesh: &Mesh, counts: impl Fn(usize) -> bool) -> bool {
 }
 
 /// The longest edge of an element divided by its shortest; on a simplex by its height above the largest face.
-pub(crate) fn aspect_ratio(mesh: &Mesh, element: usize) -> f64 {
+/// Of the curved ones, that of the vertices.
+#[must_use]
+pub fn aspect_ratio(mesh: &Mesh, element: usize) -> f64 {
     let shape = mesh.shape(element);
     let vertices = mesh.element_vertices(element);
     let point = |v: usize| mesh.points[vertices[v] as usize];

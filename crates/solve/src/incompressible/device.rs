@@ -11,6 +11,7 @@ use super::phases::Moment;
 use super::pressure::Pressure;
 use crate::SystemError;
 use crate::device::Device;
+use crate::elliptic::LineDescription;
 use crate::elliptic::machine::Apply;
 use crate::elliptic::on_device::bridge::{BetweenOrders, InverseMass, OnDevice};
 use crate::elliptic::on_device::pieces::{Pair, WithHost};
@@ -354,6 +355,10 @@ impl Machine for DeviceMachine {
 
     fn now(&self) -> Moment {
         Moment::on(&self.cuda).unwrap_or_else(|_| Moment::now())
+    }
+
+    fn lines(&self) -> Option<LineDescription> {
+        self.pressure.lines.clone()
     }
 
     fn bytes(&self) -> usize {

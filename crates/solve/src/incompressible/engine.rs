@@ -11,6 +11,7 @@ use super::machine::Machine;
 use super::penalty::PenaltyStep;
 use crate::SystemError;
 use crate::device::Device;
+use crate::elliptic::LineDescription;
 use crate::engine::{Described, Elementwise, Engine};
 use crate::setup::{Incompressible, Penalties, PressureOrder};
 use crate::setup::{Law, Precision, Setup, SourceTerm};
@@ -121,6 +122,7 @@ fn build<M: Machine + 'static>(
         parts: fields.summary(),
         kernel: flow.machine.kernel(),
         device_name: flow.machine.device_name(),
+        lines: flow.machine.lines(),
         representation: fields.representation(),
     };
     Ok(Box::new(FlowEngine {
@@ -178,6 +180,7 @@ struct Facts {
     parts: Vec<PartSummary>,
     kernel: String,
     device_name: String,
+    lines: Option<LineDescription>,
     representation: Representation,
 }
 
@@ -196,6 +199,9 @@ impl Described for Facts {
     }
     fn device_name(&self) -> String {
         self.device_name.clone()
+    }
+    fn lines(&self) -> Option<LineDescription> {
+        self.lines.clone()
     }
     fn representation(&self) -> Representation {
         self.representation

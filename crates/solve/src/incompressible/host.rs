@@ -7,6 +7,7 @@ use super::machine::{Machine, Map, Pass, Screened};
 use super::pressure::Pressure;
 use crate::SystemError;
 use crate::device::Device;
+use crate::elliptic::LineDescription;
 use crate::elliptic::bridge::{BetweenOrders, InverseMass, Operator};
 use crate::elliptic::machine::Apply;
 use crate::elliptic::on_host::OnHost;
@@ -257,6 +258,10 @@ impl Machine for HostMachine {
         self.host.install(|| of.gather(&inputs));
         of.discretization.measure_steps_by(measure);
         of.discretization.time_step(&of.u, None)
+    }
+
+    fn lines(&self) -> Option<LineDescription> {
+        self.pressure.lines.clone()
     }
 
     fn bytes(&self) -> usize {

@@ -5,6 +5,7 @@ use super::components::Components;
 use super::elliptics::Elliptics;
 use super::phases::Moment;
 use crate::SystemError;
+use crate::elliptic::LineDescription;
 use crate::elliptic::machine::{Apply, Of};
 use crate::elliptic::{self, EllipticError, SolverOptions, preconditioner};
 use crate::setup::Incompressible;
@@ -69,7 +70,7 @@ impl Screened {
         options: &SolverOptions,
     ) -> Result<Box<Apply<Of<E, f64>>>, EllipticError> {
         match self {
-            Self::Linelets => Ok(machine.linelets(operator)?.apply),
+            Self::Linelets => Ok(machine.linelets(operator)?.0.apply),
             Self::PmgAmg => Ok(preconditioner::build(machine, operator, options)?.apply),
         }
     }
@@ -126,6 +127,8 @@ pub(super) trait Machine: Send {
     fn apply_pressure(&self, x: &Self::V, y: &mut Self::V);
     /// `p ← M⁻¹ b` in the space of the pressure, for a load `b` of the velocity's functions.
     fn pressure_of_load(&mut self, b: &Self::V, p: &mut Self::V);
+    /// The linelets of the pressure's smoother, if it has them.
+    fn lines(&self) -> Option<LineDescription>;
     /// The operators of the velocity's components.
     fn stiffness(&self) -> Vec<Arc<Self::A>>;
     /// An approximate inverse of `−∇² + λ` with the conditions of a component `d` of the velocity.

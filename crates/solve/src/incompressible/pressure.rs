@@ -3,6 +3,7 @@
 use super::lower_order::LowerOrder;
 use crate::SystemError;
 use crate::elliptic::krylov::Krylov;
+use crate::elliptic::lines::LineDescription;
 use crate::elliptic::machine::Machine;
 use crate::elliptic::{Preconditioning, preconditioner};
 use crate::setup::Incompressible;
@@ -12,6 +13,8 @@ use dgsuite_amg::{KrylovVector, LinearOperator, Solution, SolveError, Stop};
 /// The solver of `−∇²p = …`, for loads of the velocity's functions.
 pub(super) struct Pressure<V: KrylovVector, A> {
     krylov: Krylov<V, A>,
+    /// The linelets of the smoother, if it has them.
+    pub(super) lines: Option<LineDescription>,
     lower_order: Option<LowerOrder<V>>,
     /// A load of the velocity's functions.
     work: V,
@@ -32,13 +35,16 @@ impl<V: KrylovVector<Scalar = f64>, A: LinearOperator<V>> Pressure<V, A> {
         M::Backend: dgsuite_gpu::Backend<Vector<f64> = V>,
     {
         let mut options = law.pressure.on(setup.device, M::sizes(of).order, setup.mesh.seen());
+        let mut lines = None;
         if setup.only_described {
+            lines = options.has_lines().then(|| LineDescription::found(M::on_host(of)));
             options.preconditioner = Preconditioning::None;
         }
         let built = preconditioner::build::<M>(machine, of, &options)
             .map_err(|error| SystemError::Elliptic(Box::new(error)))?;
+        let lines = lines.or_else(|| built.lines.clone());
         let krylov = Krylov::new(operator, built, one, M::on_host(of).is_singular())?;
-        Ok(Self { krylov, lower_order, work })
+        Ok(Self { krylov, lines, lower_order, work })
     }
 
     /// The operator.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::EllipticPlan;
 use crate::file::number::grouped;
 use crate::plan::print::results::checks;
-use crate::plan::print::{bytes, counted_shapes, threads};
+use crate::plan::print::{bytes, counted_shapes, lines, threads};
 use dgsuite_solve::elliptic::EllipticDescription;
 
 /// Describes the plan, one line for each part, with the table of levels.
@@ -91,6 +91,9 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
                 "{products:.1} products with the operator in an iteration; operator complexity {complexity:.2}"
             ),
         );
+    }
+    if let Some(found) = &described.lines {
+        line("", lines(found, mesh.n_elements()));
     }
     line(
         "device",

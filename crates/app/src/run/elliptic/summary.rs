@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::plan::elliptic::EllipticPlan;
-use crate::plan::print::elements_by_shape;
+use crate::plan::print::{elements_by_shape, lines_to_json};
 use dgsuite_solve::elliptic::{Elliptic, Errors, Solved};
 
 /// Returns the summary without its status, errors and checks.
@@ -74,6 +74,7 @@ pub(super) fn facts(
             "singular": described.singular,
             "imbalance": solved.imbalance.map(|imbalance| imbalance.total),
             "levels": levels,
+            "linelets": described.lines.as_ref().map(lines_to_json),
         },
     });
     match value {

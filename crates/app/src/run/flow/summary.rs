@@ -7,9 +7,10 @@ use crate::monitors::Norm;
 use crate::monitors::{Values, norm_of};
 use crate::plan::Plan;
 use crate::plan::memory;
-use crate::plan::print::elements_by_shape;
+use crate::plan::print::{elements_by_shape, lines_to_json};
 use crate::run::RunError;
 use crate::run::counts::{Counts, Solves, Tally};
+use dgsuite_solve::elliptic::LineDescription;
 use dgsuite_solve::flow::{Description, Flow, KernelChoice, Norms, Precision};
 use dgsuite_solve::{Iterations, PhaseSeconds, SystemError};
 
@@ -107,7 +108,7 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Flow) -> Map<String, Value> {
         json!({ "expected": plan.outline.memory as u64, "peak": memory::peak().map(|peak| peak as u64) }),
     );
     match &counts.solves {
-        Some(solves) => put("linear", of_solves(solves)),
+        Some(solves) => put("linear", of_solves(solves, facts.description.lines.as_ref())),
         // Velocity and pressure have no conserved totals.
         None => {
             let defects = solver.conservation().into_iter().map(|(name, x)| (name, json!(x)));
@@ -137,15 +138,19 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Flow) -> Map<String, Value> {
 
 /// The iterations of each linear solver: their mean over the steps (and over the components of the velocity)
 /// and the largest number of one solve.
-fn of_solves(solves: &Solves) -> Value {
+fn of_solves(solves: &Solves, lines: Option<&LineDescription>) -> Value {
     let per_step = |total: u64, solvers: usize| match (solves.steps, solvers) {
         (0, _) | (_, 0) => 0.0,
         (steps, solvers) => total as f64 / steps as f64 / solvers as f64,
     };
     let one = |solver: &Iterations| json!({ "iterations": per_step(solver.total, 1), "max": solver.most });
     let velocity: u64 = solves.velocity.iter().map(|component| component.total).sum();
+    let mut pressure = one(&solves.pressure);
+    if let (Some(lines), Value::Object(pressure)) = (lines, &mut pressure) {
+        pressure.insert("linelets".to_owned(), lines_to_json(lines));
+    }
     json!({
-        "pressure": one(&solves.pressure),
+        "pressure": pressure,
         "velocity": {
             "iterations": per_step(velocity, solves.velocity.len()),
             "max": solves.velocity.iter().map(|component| component.most).max(),
@@ -218,10 +223,10 @@ mod tests {
             velocity: vec![iterations(8, 3), iterations(16, 6)],
             ..Solves::default()
         };
-        let linear = of_solves(&solves);
+        let linear = of_solves(&solves, None);
         let found = ["pressure.iterations", "pressure.max", "velocity.iterations", "velocity.max"]
             .map(|path| number_at(&linear, path));
         assert_eq!(found, [Some(2.5), Some(5.0), Some(3.0), Some(6.0)]);
-        assert_eq!(number_at(&of_solves(&Solves::default()), "velocity.iterations"), Some(0.0));
+        assert_eq!(number_at(&of_solves(&Solves::default(), None), "velocity.iterations"), Some(0.0));
     }
 }

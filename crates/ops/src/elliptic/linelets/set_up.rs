@@ -31,6 +31,14 @@ struct OfMember<'a> {
 type Key = (usize, usize, u8, bool);
 
 impl<T: PackScalar> Sipdg<T> {
+    /// Finds the linelets without setting them up: the elements of each, in their order, as numbered in the
+    /// mesh.
+    #[must_use]
+    pub fn linelets(&self) -> Vec<Vec<u32>> {
+        let elements = |line: Vec<Link>| line.iter().map(|link| link.element).collect();
+        self.space.find_linelets().into_iter().map(elements).collect()
+    }
+
     /// Sets up point Jacobi with linelets.
     ///
     /// # Errors
@@ -128,7 +136,13 @@ impl<T: PackScalar> Sipdg<T> {
                 });
                 let (group, slot) = space.place[e];
                 groups[g].members[slot as usize] = members.len() as u32;
-                members.push(Member { group, slot, reduced: table, turn: turn as u16 });
+                members.push(Member {
+                    element: link.element,
+                    group,
+                    slot,
+                    reduced: table,
+                    turn: turn as u16,
+                });
                 keys.push(key);
                 starts.push(starts[starts.len() - 1] + size.len());
                 n_factors += factor_len(size, before);

@@ -74,7 +74,9 @@ fn lines_are_whole_columns() {
             flatten(&mut mesh, aspect);
             let elements = mesh.n_elements();
             let a = poisson(&Arc::new(mesh), 2, EllipticBoundary::Dirichlet);
-            let found = a.linelet_inverse().expect("linelets").summary();
+            let inverse = a.linelet_inverse().expect("linelets");
+            let found = inverse.summary();
+            assert_eq!(inverse.elements(), a.linelets(), "{shape:?} {aspect}");
             assert_eq!(found.lines, counted, "{shape:?} {aspect}");
             if counted > 0 {
                 assert_eq!((found.elements, found.longest), (elements, longest), "{shape:?} {aspect}");

@@ -15,6 +15,7 @@ use super::bridge::{BetweenOrders, Blocks, Linelets, OnDevice};
 use crate::elliptic::EllipticError;
 use crate::elliptic::continuous::ContinuousSpace;
 use crate::elliptic::entries::inverse_diagonal;
+use crate::elliptic::lines::LineDescription;
 use crate::elliptic::machine::{Between, Machine, Number, OnMatrix, Piece, Sizes};
 
 type Vector<T> = CudaVector<T>;
@@ -98,10 +99,13 @@ impl Machine for WithHost<'_> {
         Ok(Piece::new(Blocks(inverse), bytes))
     }
 
-    fn linelets<T: Number>(&self, a: &Pair<T>) -> Result<Piece<Vector<T>>, EllipticError> {
-        let inverse = a.on_device.linelets(&a.on_host.linelet_inverse()?)?;
+    fn linelets<T: Number>(&self, a: &Pair<T>) -> Result<(Piece<Vector<T>>, LineDescription), EllipticError> {
+        let on_host = a.on_host.linelet_inverse()?;
+        let mut lines = LineDescription::of(&a.on_host, &on_host);
+        lines.bytes = lines.bytes / size_of::<f64>() * T::BYTES;
+        let inverse = a.on_device.linelets(&on_host)?;
         let bytes = inverse.bytes();
-        Ok(Piece::new(Linelets(inverse), bytes))
+        Ok((Piece::new(Linelets(inverse), bytes), lines))
     }
 
     fn between_orders<T: Number>(
