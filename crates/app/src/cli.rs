@@ -13,6 +13,7 @@ mod mesh_cells;
 mod mesh_convert;
 mod mesh_generate;
 mod mesh_info;
+mod mesh_lines;
 mod mesh_output;
 mod mesh_partition;
 mod picture;
@@ -247,6 +248,9 @@ enum MeshCommand {
     Convert(mesh_convert::ConvertArgs),
     /// Cut a mesh into parts as a run on several ranks does; print their balance and write a picture
     Partition(mesh_partition::PartitionArgs),
+    /// Find the lines along which linear solvers smooth on thin elements; print them and write a picture
+    #[command(after_help = mesh_lines::HELP)]
+    Lines(mesh_lines::LinesArgs),
 }
 
 /// Runs the command that the command line names. Prints errors to standard error.
@@ -378,6 +382,10 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         }
         Command::Mesh { command: MeshCommand::Partition(args) } => {
             print(&mesh_partition::describe(&args)?)?;
+            Ok(0)
+        }
+        Command::Mesh { command: MeshCommand::Lines(args) } => {
+            print(&mesh_lines::describe(&args)?)?;
             Ok(0)
         }
     }

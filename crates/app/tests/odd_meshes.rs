@@ -9,6 +9,7 @@ mod support;
 use dgsuite_mesh::generate::{Annulus, CylinderInChannel};
 use dgsuite_mesh::gmsh::Format;
 use dgsuite_mesh::{Mesh, Shape};
+use dgsuite_output::writer::Values;
 use serde_json::json;
 use support::{Case, WAVE};
 
@@ -85,6 +86,54 @@ fn mesh_info_lists_what_a_file_holds() {
     assert_eq!(info["worst"][1]["element"], 13);
     assert_eq!(info["worst"][1]["region"], 5);
     assert!((info["scaled_jacobian"]["min"].as_f64().unwrap() - 2.0 / 15.0_f64.sqrt()).abs() < 1e-14);
+}
+
+/// A ring of 5 layers of 40 quadrilaterals; the two layers inside are thin, and the one beyond them is
+/// coupled strongly with them.
+#[test]
+fn mesh_lines_shows_the_lines_across_thin_layers() {
+    let case = Case::new(WAVE);
+    let ring =
+        "mesh generate annulus shape=quad cells=[5,40] inner=0.5 outer=0.9 growth=2 order=2 -o ring.msh";
+    succeeds(&case, ring);
+    let told = succeeds(&case, "mesh lines ring.msh");
+    for part in [
+        "mesh        ring.msh: 200 elements\n",
+        "thin        80 with an aspect ratio above 3, at most 6.",
+        "smoother    linelets is the default at order 3\n",
+        "lines       40 with 120 elements, 3 on average, 3 at most\n                 40 of 3 elements\n",
+        "without     0 thin elements in no line\n",
+        "cells       ring.lines.vtu\n",
+    ] {
+        assert!(told.contains(part), "`{part}` is not in:\n{told}");
+    }
+    for field in ["line", "place", "aspect_ratio", "element_id"] {
+        succeeds(&case, &format!("picture ring.lines.vtu --field {field} --mesh -o {field}.png"));
+        assert!(case.path(&format!("{field}.png")).exists());
+    }
+    let cells = dgsuite_output::picture::read(&case.path("ring.lines.vtu")).unwrap();
+    let of = |name: &str| -> Vec<f64> {
+        let found =
+            cells.pieces.iter().flat_map(|piece| piece.cell_data.iter().find(|field| field.name == name));
+        found
+            .flat_map(|field| match &field.values {
+                Values::Real(all) => all.clone(),
+                Values::Integer(all) => all.iter().map(|&n| n as f64).collect(),
+            })
+            .collect()
+    };
+    let [line, place, ratio] = ["line", "place", "aspect_ratio"].map(of);
+    let mut places: Vec<(i64, i64)> = line.iter().zip(&place).map(|(l, p)| (*l as i64, *p as i64)).collect();
+    places.sort_unstable();
+    let expected = [(-1, -1); 80].into_iter().chain((0..40).flat_map(|l| (0..3).map(move |p| (l, p))));
+    assert_eq!(places, expected.collect::<Vec<_>>());
+    assert!(line.iter().zip(&ratio).all(|(line, ratio)| *line >= 0.0 || *ratio < 3.0));
+    let square = "mesh generate annulus shape=tri cells=[3,36] inner=0.5 outer=0.8 order=2 -o ring.msh";
+    succeeds(&case, square);
+    let told = succeeds(&case, "mesh lines ring.msh -o none.vtu");
+    assert!(told.contains("thin        0 with") && told.contains("lines       none\n"), "{told}");
+    refused(&case, "mesh lines ring.msh -o lines.msh", &["lines.msh", ".vtu"]);
+    refused(&case, "mesh lines none.msh", &["none.msh"]);
 }
 
 /// Runs a command that fails with exit code 2 and a message with these parts.
