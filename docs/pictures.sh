@@ -51,3 +51,16 @@ picture taylor-green taylor-green navier-stokes/taylor-green --set space.order=5
 picture picture-taylor-green taylor-green-early navier-stokes/taylor-green --set time.end=0.85 \
     --set "output.fields={every: 0.85, names: [QCriterion, Velocity]}" -- \
     --level QCriterion=0.3 --field speed --size 600
+
+# lines PICTURE MESH OPTION…: finds the lines of thin elements in a mesh and draws them.
+lines() {
+    local picture=$1 mesh=$2
+    shift 2
+    if ((${#wanted[@]})) && [[ " ${wanted[*]} " != *" $picture "* ]]; then
+        return
+    fi
+    "$program" mesh lines "data/meshes/$mesh.msh" -o "$out/$mesh.lines.vtu" >/dev/null
+    "$program" picture "$out/$mesh.lines.vtu" --field line -o "$images/$picture.png" "$@"
+}
+
+lines walls-lines naca0012 --mesh --zoom -0.1:0.3,-0.15:0.15 --size 700 --title "Lines of thin elements"
