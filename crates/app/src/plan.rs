@@ -17,6 +17,7 @@ pub mod print;
 mod reactions;
 pub mod resolved;
 mod restart;
+pub(crate) mod thin;
 mod time;
 pub mod triggers;
 pub mod values;
@@ -260,6 +261,10 @@ impl Plan {
         warnings.extend(time::late_means(&pipeline, time.end));
         warnings.extend(boundaries::fast_outlets(&pipeline.boundaries, pipeline.space.riemann.value));
         warnings.extend(small_eta(pipeline.space.eta, &mesh.set_sizes()));
+        if let Law::Incompressible(law) = variables.law() {
+            let order = law.pressure_order.of(pipeline.space.order);
+            warnings.extend(thin::doubt("solver.pressure", &law.pressure, order, mesh.seen()));
+        }
         let correction = correction::resolve(&pipeline, &mesh.set_sizes())?;
         let source = source(&pipeline, &states, exact.as_ref())?;
         let mut setup = setup(&pipeline, mesh, law, correction, boundaries, source, device);

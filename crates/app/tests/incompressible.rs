@@ -166,11 +166,38 @@ checks:
   - { value: probe.p.difference, near: 0.4, within: 1e-7 }
 ";
 
+/// As thin elements make a solve of the pressure long, the hint names what helps there.
+#[test]
+fn a_pressure_that_does_not_converge_on_thin_elements_names_linelets() {
+    let thin = with(PLATES, "cells: [4, 2]", "cells: [4, 20]");
+    let check = |set: &str| thin.dgsuite(&["check", "case.yaml", "--set", set]);
+    let chosen = check("solver.pressure.smoother=chebyshev4");
+    let warning =
+        "warning     solver.pressure.smoother: chebyshev4 takes iterations that grow with the aspect ratio";
+    assert!(chosen.code == 0 && chosen.stdout.contains(warning), "{}{}", chosen.stdout, chosen.stderr);
+    for (smoother, named) in [("chebyshev4", true), ("linelets", false)] {
+        let failed = check(&format!(
+            "solver.pressure={{ smoother: {smoother}, max_iterations: 2, tolerance: 1e-13 }}"
+        ));
+        let hint = failed.stderr.lines().find(|line| line.starts_with("hint: ")).unwrap_or_default();
+        assert!(
+            failed.code == 2 && hint.contains("raise `solver.pressure.max_iterations`"),
+            "{}",
+            failed.stderr
+        );
+        let what = "160 of 160 elements are thin";
+        assert_eq!(
+            hint.contains(what) && hint.contains("`solver.pressure.smoother: linelets`"),
+            named,
+            "{hint}"
+        );
+    }
+}
+
 #[test]
 fn plan_and_summary_tell_the_lines_of_the_pressure() {
     let case = with(PLATES, "cells: [4, 2]", "cells: [4, 20]");
-    let told =
-        "linelets: 4 lines with 160 of 160 elements, 40 on average, 40 at most; 0 thin elements in none";
+    let told = "linelets: 4 lines with 160 of 160 elements, 40 on average, 40 at most; thin elements in none: 0, in none of more than 3: 0";
     let small = case.dgsuite(&["check", "case.yaml"]);
     assert!(small.stdout.contains(&format!("{told}; factors ")), "{}{}", small.stdout, small.stderr);
     let large = case.dgsuite(&["check", "case.yaml", "--set", "mesh.generate.cells=[40, 200]"]);

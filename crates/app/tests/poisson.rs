@@ -349,9 +349,9 @@ boundaries:
 #[test]
 fn plan_and_summary_tell_the_lines_of_thin_elements() {
     let case = Case::new(LAYERS);
-    let told = "linelets: 8 lines with 48 of 48 elements, 6 on average, 6 at most; 0 thin elements in none";
+    let told = "linelets: 8 lines with 48 of 48 elements, 6 on average, 6 at most; thin elements in none: 0, in none of more than 3: 0";
     let found = case.run(&[])["linear"]["linelets"].clone();
-    let counts = ["lines", "elements", "longest", "thin_elements_without"].map(|key| found[key].as_u64());
+    let counts = ["lines", "elements", "longest", "thin_elements_in_short"].map(|key| found[key].as_u64());
     assert_eq!(counts, [8, 48, 6, 0].map(Some), "{found}");
     // Two levels: blocks of 2 x 2 with their couplings, for each node of the layer.
     let factors = 8 * (4 + 2) * (6 * 4 + 5 * 4) * 4;
@@ -378,6 +378,128 @@ fn plan_and_summary_tell_the_lines_of_thin_elements() {
         let outcome = case.dgsuite(&["check", "case.yaml", "--set", smoother]);
         assert!(outcome.code == 0 && !outcome.stdout.contains("linelets:"), "{}", outcome.stdout);
     }
+}
+
+/// Triangles of a Delaunay-like mesh, without columns: points in rows that are shifted irregularly,
+/// flattened.
+fn without_columns() -> String {
+    let n = 12;
+    let place = |i: usize, j: usize| {
+        let moved = if j == 0 || j == n { 0.0 } else { 0.5 * ((i * 7 + j * 13) % 5) as f64 / 5.0 };
+        let x = if i == 0 || i == n { i as f64 } else { i as f64 + moved - 0.25 };
+        (x / n as f64, 0.01 * j as f64 / n as f64)
+    };
+    let number = |i: usize, j: usize| 1 + j * (n + 1) + i;
+    let mut nodes = String::new();
+    let mut elements = String::new();
+    let mut count = 0;
+    let mut element = |text: String, elements: &mut String| {
+        count += 1;
+        elements.push_str(&format!("{count} {text}\n"));
+        count
+    };
+    for j in 0..=n {
+        for i in 0..=n {
+            let (x, y) = place(i, j);
+            nodes.push_str(&format!("{} {x} {y} 0\n", number(i, j)));
+        }
+    }
+    let mut last = 0;
+    for k in 0..n {
+        for (tag, a, b) in [
+            (1, number(k, 0), number(k + 1, 0)),
+            (2, number(k, n), number(k + 1, n)),
+            (3, number(0, k), number(0, k + 1)),
+            (4, number(n, k), number(n, k + 1)),
+        ] {
+            element(format!("1 2 {tag} {tag} {a} {b}"), &mut elements);
+        }
+        for i in 0..n {
+            let [a, b, c, d] = [number(i, k), number(i + 1, k), number(i + 1, k + 1), number(i, k + 1)];
+            let cut = if (i * i + 3 * k) % 4 < 2 { [[a, b, c], [a, c, d]] } else { [[a, b, d], [b, c, d]] };
+            for [a, b, c] in cut {
+                last = element(format!("2 2 5 5 {a} {b} {c}"), &mut elements);
+            }
+        }
+    }
+    format!(
+        "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n5\n1 1 \"ymin\"\n1 2 \"ymax\"\n1 3 \"xmin\"\n\
+         1 4 \"xmax\"\n2 5 \"fluid\"\n$EndPhysicalNames\n$Nodes\n{}\n{nodes}$EndNodes\n$Elements\n{last}\n\
+         {elements}$EndElements\n",
+        (n + 1) * (n + 1)
+    )
+}
+
+/// A solve that fails names what is true of its case, and nothing else.
+#[test]
+fn too_many_iterations_have_the_causes_of_their_case() {
+    let case = Case::new(LAYERS);
+    std::fs::write(case.path("odd.msh"), without_columns()).unwrap();
+    let hint = |sets: &[&str]| {
+        let mut args = vec!["run", "case.yaml", "--overwrite", "--quiet", "--set", "solver.max_iterations=2"];
+        sets.iter().for_each(|set| args.extend(["--set", set]));
+        let outcome = case.dgsuite(&args);
+        assert_eq!(outcome.code, 1, "{}{}", outcome.stdout, outcome.stderr);
+        let line = outcome.stderr.lines().find(|line| line.starts_with("hint: "));
+        line.unwrap().to_owned()
+    };
+    let square = "mesh.generate.max=[1, 1]";
+    let odd = "mesh={ file: odd.msh }";
+    let all = [
+        ("try `solver.smoother: linelets`", "grow with it"),
+        ("in no line of more than 3", "dgsuite mesh lines"),
+        ("preconditioner: pmg-amg", ""),
+        ("root of the penalty", "10 times"),
+        ("physics.kappa", "within an element"),
+    ];
+    let none: &[usize] = &[];
+    for (sets, holds) in [
+        (&[square][..], none),
+        (&[square, "solver.smoother=block-jacobi"], none),
+        (&["space.order=2"], none),
+        (&["solver.smoother=chebyshev4"], &[0]),
+        (&[odd], &[1]),
+        (&[odd, "solver.smoother=chebyshev4"], &[0]),
+        (&[square, "solver.preconditioner=jacobi"], &[2]),
+        (&[square, "solver.preconditioner=amg"], &[2]),
+        (&[square, "space.viscous={ sipdg: { penalty: 10 } }"], &[3]),
+        (&["space.viscous={ sipdg: { penalty: 10 } }", "solver.smoother=jacobi"], &[0, 3]),
+        (&[square, "physics.kappa=1e-5 + x"], &[4]),
+    ] {
+        let text = hint(sets);
+        for (k, (what, more)) in all.iter().enumerate() {
+            let said = text.contains(what) && text.contains(more);
+            assert_eq!(said, holds.contains(&k), "{sets:?}: {what}: {text}");
+        }
+        assert!(text.contains("raise `solver.max_iterations`"), "{text}");
+    }
+    // Preconditioners without linelets on thin elements name them, too.
+    let text = hint(&["solver.preconditioner=jacobi"]);
+    assert!(
+        text.contains("pmg-amg`) with `solver.smoother: linelets`") && text.contains("48 of 48"),
+        "{text}"
+    );
+}
+
+#[test]
+fn smoothers_of_points_on_thin_elements_are_doubted() {
+    let case = Case::new(LAYERS);
+    let told = "warning     solver.smoother: chebyshev4 takes iterations that grow with the aspect ratio, and 48 of 48 \
+                elements are thin, up to an aspect ratio of 20 in element ";
+    for (set, doubted) in [
+        ("solver.smoother=chebyshev4", true),
+        ("solver.smoother=linelets", false),
+        ("solver.tolerance=1e-9", false),
+        ("solver={ preconditioner: amg, smoother: chebyshev4 }", false),
+        ("solver={ smoother: chebyshev4 }", true),
+    ] {
+        let outcome = case.dgsuite(&["check", "case.yaml", "--set", set]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert_eq!(outcome.stdout.contains(told), doubted, "{set}: {}", outcome.stdout);
+    }
+    let set = ["--set", "solver.smoother=chebyshev4", "--set", "mesh.generate.max=[1, 1]"];
+    let square = case.dgsuite(&[&["check", "case.yaml"], &set[..]].concat());
+    assert!(!square.stdout.contains("warning"), "{}", square.stdout);
 }
 
 #[test]

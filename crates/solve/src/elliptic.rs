@@ -50,7 +50,7 @@ use dgsuite_ops::{OpsError, Sample};
 
 use self::bridge::Operator;
 use self::krylov::Solver;
-pub use self::lines::{LineDescription, ThinElement, ThinElements};
+pub use self::lines::{LineDescription, SHORT, ThinElement, ThinElements, linelets};
 use self::on_device::DeviceSolver;
 use self::on_host::HostSolver;
 pub use self::options::{CoarseSpace, Orders, Preconditioning, SmootherKind, SolverOptions};

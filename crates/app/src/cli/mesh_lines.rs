@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use dgsuite_gpu::Host;
 use dgsuite_mesh::{Mesh, SpaceFillingCurve};
-use dgsuite_ops::elliptic::{EllipticBoundary, Sipdg, SipdgOptions};
 
 use super::{mesh_cells, mesh_output};
-use crate::file::number::{grouped, short};
+use crate::file::number::{grouped, short as rounded};
+use crate::plan::thin;
 use dgsuite_output::writer::{Values, VtuOptions};
-use dgsuite_solve::elliptic::{LineDescription, SmootherKind, THIN, ThinElement, ThinElements, aspect_ratio};
+use dgsuite_solve::elliptic::{
+    LineDescription, SHORT, SmootherKind, THIN, ThinElements, aspect_ratio, linelets,
+};
 
 pub(super) const HELP: &str = "\
 Lines are those of the pressure, and of Poisson's equation with a constant kappa. Fields of the file: line, the
@@ -53,16 +54,14 @@ pub(super) fn describe(args: &LinesArgs) -> anyhow::Result<String> {
     let mut line = |key: &str, value: String| {
         let _ = writeln!(out, "{key:<11} {value}");
     };
-    let place = |thinnest: Option<ThinElement>| {
-        let place = |ThinElement { element, at, aspect_ratio }: ThinElement| {
-            let at: Vec<String> = at[..mesh.dim].iter().map(|&x| short(x)).collect();
-            format!(", at most {} in element {element} at ({})", short(aspect_ratio), at.join(", "))
-        };
-        thinnest.map_or_else(String::new, place)
+    let place = |found: ThinElements| {
+        found
+            .thinnest
+            .map_or_else(String::new, |thinnest| format!(", at most {}", thin::place(&thinnest, &mesh)))
     };
     line("mesh", format!("{}: {} elements", args.file.display(), grouped(n)));
-    let ThinElements { count, thinnest } = ThinElements::of(&mesh);
-    line("thin", format!("{} with an aspect ratio above {THIN}{}", grouped(count), place(thinnest)));
+    let all = ThinElements::of(&mesh);
+    line("thin", format!("{} with an aspect ratio above {THIN}{}", grouped(all.count), place(all)));
     let suited = SmootherKind::suited(ORDER, &mesh);
     line("smoother", format!("{} is the default at order {ORDER}", suited.word()));
     let of_lines = match found.lines {
@@ -71,7 +70,7 @@ pub(super) fn describe(args: &LinesArgs) -> anyhow::Result<String> {
             "{} with {} elements, {} on average, {} at most",
             grouped(n),
             grouped(found.elements),
-            short(found.mean()),
+            rounded(found.mean()),
             grouped(found.longest)
         ),
     };
@@ -80,8 +79,10 @@ pub(super) fn describe(args: &LinesArgs) -> anyhow::Result<String> {
         let range = if high == low { grouped(low) } else { format!("{} to {}", grouped(low), grouped(high)) };
         line("", format!("{:>7} of {range} elements", grouped(n)));
     }
-    let ThinElements { count, thinnest } = found.without;
-    line("without", format!("{} thin elements in no line{}", grouped(count), place(thinnest)));
+    let none = found.without;
+    line("without", format!("{} thin elements in no line{}", grouped(none.count), place(none)));
+    let short = found.short;
+    line("", format!("{} in no line of more than {SHORT}{}", grouped(short.count), place(short)));
     let (mut number, mut at) = (vec![-1; n], vec![-1; n]);
     for (k, elements) in lines.iter().enumerate() {
         for (i, &element) in elements.iter().enumerate() {
@@ -97,17 +98,6 @@ pub(super) fn describe(args: &LinesArgs) -> anyhow::Result<String> {
     mesh_cells::elements(&mesh, &fields).write(&path, &VtuOptions::default())?;
     line("cells", path.display().to_string());
     Ok(out)
-}
-
-/// The lines for a constant coefficient.
-fn linelets(mesh: &Arc<Mesh>) -> anyhow::Result<Vec<Vec<u32>>> {
-    let boundaries: Vec<(String, EllipticBoundary)> =
-        mesh.boundaries.iter().map(|b| (b.name.clone(), EllipticBoundary::Neumann)).collect();
-    let (one, zero) = (|_: usize, _: [f64; 3]| 1.0, |_: usize, _: [f64; 3]| 0.0);
-    let host = Arc::new(Host::new(0)?);
-    let operator =
-        Sipdg::<f64>::new(Arc::clone(mesh), &SipdgOptions::new(1), &one, &zero, &boundaries, host)?;
-    Ok(operator.linelets())
 }
 
 /// The numbers of lines whose lengths are between powers of two: shortest, longest, number.

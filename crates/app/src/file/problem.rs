@@ -352,6 +352,14 @@ pub enum Problem {
         /// Why.
         error: SystemError,
     },
+    /// A linear system of the set-up was not solved.
+    #[error("this set-up cannot be run: {error}")]
+    Unsolved {
+        /// Which system, and how the solve went.
+        error: SystemError,
+        /// Why it takes many iterations, as far as mesh and options tell.
+        causes: Vec<String>,
+    },
     /// An override of the command line that is not of the form `key=value`.
     #[error("`{text}` is not of the form KEY=VALUE")]
     Override {
@@ -567,7 +575,10 @@ impl Problem {
                     .into(),
             ),
             Self::Setup { error: SystemError::Solve { system, cause } } => {
-                Some(unsolved::hint(*system, cause))
+                Some(unsolved::hint(*system, cause, &[]))
+            }
+            Self::Unsolved { error: SystemError::Solve { system, cause }, causes } => {
+                Some(unsolved::hint(*system, cause, causes))
             }
             Self::NoUnit { value, .. } => Some(format!(
                 "write {value}*deg for degrees; radians are an expression, such as pi/90 or {value}*1"

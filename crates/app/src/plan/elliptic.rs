@@ -14,7 +14,7 @@ use dgsuite_physics::formula::Formula;
 use self::functions::{COORDINATES, Coefficient, ExactSolution, Scalar, forcing_for};
 use super::memory::{self, Load};
 use super::values::KnownValues;
-use super::{Choices, Outline, Places, mesh};
+use super::{Choices, Outline, Places, mesh, thin};
 use crate::file::expression::Constants;
 use crate::file::problem::mistakes::{both, each};
 use crate::file::problem::{InputError, Problem};
@@ -102,7 +102,8 @@ impl EllipticPlan {
             return Err(InputError::nowhere(problem));
         }
         let load = Load::of_poisson(&file);
-        let (mesh, warnings) = mesh::build(&file.mesh, &file.constants, &file.base, &load)?;
+        let (mesh, mut warnings) = mesh::build(&file.mesh, &file.constants, &file.base, &load)?;
+        warnings.extend(thin::doubt("solver", &file.solver, file.space.order, &mesh));
         let mesh = Arc::new(mesh);
         let exact = file.physics.exact.as_ref().map(|text| {
             let formula = formula(&file.constants, text)?;

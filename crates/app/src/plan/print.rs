@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::{Outline, Plan};
 use crate::file::number::{grouped, short};
 use crate::pipeline::time::AdaptiveSpec;
-use dgsuite_solve::elliptic::{LineDescription, SolverOptions};
+use dgsuite_solve::elliptic::{LineDescription, SHORT, SolverOptions};
 use dgsuite_solve::flow::{Description, Form, KernelChoice, Law, Setup, SplitFlux, StepMeasure};
 use dgsuite_solve::incompressible::{
     Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions, VelocityPreconditioner,
@@ -260,13 +260,14 @@ fn limits(preconditioner: &str, tolerance: f64, max_iterations: usize) -> String
 /// The linelets of a smoother, in words.
 pub(crate) fn lines(found: &LineDescription, n_elements: usize) -> String {
     let mut text = format!(
-        "linelets: {} lines with {} of {} elements, {} on average, {} at most; {} thin elements in none",
+        "linelets: {} lines with {} of {} elements, {} on average, {} at most; thin elements in none: {}, in none of more than {SHORT}: {}",
         grouped(found.lines),
         grouped(found.elements),
         grouped(n_elements),
         short(found.mean()),
         grouped(found.longest),
-        grouped(found.without.count)
+        grouped(found.without.count),
+        grouped(found.short.count)
     );
     if found.bytes > 0 {
         let _ = write!(text, "; factors {}", bytes(found.bytes));
@@ -281,6 +282,7 @@ pub(crate) fn lines_to_json(found: &LineDescription) -> Value {
         "elements": found.elements,
         "longest": found.longest,
         "thin_elements_without": found.without.count,
+        "thin_elements_in_short": found.short.count,
         "bytes": found.bytes,
     })
 }

@@ -50,7 +50,8 @@ const OF_SOLVES: [&str; 11] = [
 ];
 
 /// What the summary tells of the linelets of a solver.
-const LINES: [&str; 5] = ["lines", "elements", "longest", "thin_elements_without", "bytes"];
+const LINES: [&str; 6] =
+    ["lines", "elements", "longest", "thin_elements_without", "thin_elements_in_short", "bytes"];
 
 /// The values that can be checked.
 #[derive(Clone, Debug)]

@@ -141,7 +141,8 @@ impl Run for EllipticRun {
             described.preconditioner_s
         ));
         let solved = self.solve(log);
-        let failed = |error| Failure::of(error, solved.bad_datum.as_ref(), &self.plan);
+        let lines = self.solver.describe().lines.as_ref();
+        let failed = |error| Failure::of(error, solved.bad_datum.as_ref(), (&self.plan, lines));
         let failure = solved.outcome.as_ref().err().map(failed);
         let failure = failure.map(|failure| if solved.stopped { Failure::stopped(&solved) } else { failure });
         let failure = solved.refused.as_ref().map(Failure::of_device).or(failure);

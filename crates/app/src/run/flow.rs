@@ -27,10 +27,10 @@ use crate::file::problem::{InputError, Problem};
 use crate::monitors::Values;
 use crate::pipeline::Document;
 use crate::plan::print::{self, FirstSteps};
-use crate::plan::{Choices, Outline, Plan};
+use crate::plan::{Choices, Outline, Plan, thin};
 use dgsuite_output::writer::WriterError;
-use dgsuite_solve::ROOT;
 use dgsuite_solve::flow::{Description, Device, Flow, KernelChoice, Law, Norms};
+use dgsuite_solve::{ROOT, SystemError};
 
 /// A run that is ready to start: the plan is made and the solver is set up, so that the input is known to be
 /// valid.
@@ -71,7 +71,14 @@ impl FlowRun {
         if let Some(comm) = &choices.comm {
             same_kind_of_device(comm.as_ref(), plan.setup.device)?;
         }
-        let refused = |error| InputError::at(plan.outline.places.of(&error), Problem::Setup { error });
+        let refused = |error: SystemError| {
+            let place = plan.outline.places.of(&error);
+            let causes = thin::causes_in_step(&plan, &error);
+            let unsolved = matches!(error, SystemError::Solve { .. });
+            let problem =
+                if unsolved { Problem::Unsolved { error, causes } } else { Problem::Setup { error } };
+            InputError::at(place, problem)
+        };
         let (mut solver, projection) = match &plan.restart {
             Some((file, saved)) if plan.projected => {
                 let (solver, projection) = projection::onto_mesh(&plan, choices, file, saved)?;

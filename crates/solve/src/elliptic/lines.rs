@@ -1,10 +1,14 @@
 //! Thin elements of a mesh and the linelets that cross them, for plans, summaries and hints.
 
+use std::sync::Arc;
+
+use dgsuite_gpu::Host;
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::PackScalar;
-use dgsuite_ops::elliptic::{LineletInverse, Sipdg};
+use dgsuite_ops::elliptic::{LineletInverse, Sipdg, SipdgOptions};
 
 use super::shapes::{THIN, aspect_ratio};
+use super::{EllipticError, EllipticKind};
 
 /// A thin element.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,6 +58,23 @@ impl ThinElements {
     }
 }
 
+/// Linelets of so many elements are short.
+pub const SHORT: usize = 3;
+
+/// Finds the linelets of a mesh for a constant coefficient, as those of the pressure: the elements of each,
+/// in their order.
+///
+/// # Errors
+/// Elements that are inverted, and lack of memory.
+pub fn linelets(mesh: &Arc<Mesh>) -> Result<Vec<Vec<u32>>, EllipticError> {
+    let boundaries: Vec<(String, EllipticKind)> =
+        mesh.boundaries.iter().map(|b| (b.name.clone(), EllipticKind::Neumann)).collect();
+    let (one, zero) = (|_: usize, _: [f64; 3]| 1.0, |_: usize, _: [f64; 3]| 0.0);
+    let (mesh, host) = (Arc::clone(mesh), Arc::new(Host::new(0)?));
+    let operator = Sipdg::<f64>::new(mesh, &SipdgOptions::new(1), &one, &zero, &boundaries, host)?;
+    Ok(operator.linelets())
+}
+
 /// The linelets of a smoother.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LineDescription {
@@ -65,6 +86,9 @@ pub struct LineDescription {
     pub longest: usize,
     /// Thin elements in no linelet.
     pub without: ThinElements,
+    /// Thin elements in no linelet of more than [`SHORT`] elements, those in none included. Many of them show
+    /// that linelets end inside the layers.
+    pub short: ThinElements,
     /// Bytes of the factors on all levels; 0 if they have not been set up.
     pub bytes: usize,
 }
@@ -73,13 +97,16 @@ impl LineDescription {
     /// Describes lines, given by their elements.
     #[must_use]
     pub fn new(mesh: &Mesh, lines: &[Vec<u32>]) -> Self {
-        let mut inside = vec![false; mesh.n_elements()];
-        lines.iter().flatten().for_each(|&e| inside[e as usize] = true);
+        let mut length = vec![0; mesh.n_elements()];
+        for line in lines {
+            line.iter().for_each(|&e| length[e as usize] = line.len());
+        }
         Self {
             lines: lines.len(),
             elements: lines.iter().map(Vec::len).sum(),
             longest: lines.iter().map(Vec::len).max().unwrap_or(0),
-            without: ThinElements::among(mesh, |e| !inside[e]),
+            without: ThinElements::among(mesh, |e| length[e] == 0),
+            short: ThinElements::among(mesh, |e| length[e] <= SHORT),
             bytes: 0,
         }
     }
@@ -122,6 +149,9 @@ mod tests {
             .collect();
         let lines = LineDescription::new(&mesh, &[column[..3].to_vec(), column[3..].to_vec()]);
         assert_eq!((lines.lines, lines.elements, lines.longest, lines.without.count), (2, 4, 3, 9));
+        assert_eq!(lines.short.count, 12);
+        let whole = LineDescription::new(&mesh, &[column]);
+        assert_eq!((whole.without.count, whole.short.count), (9, 9));
         assert_eq!(lines.mean(), 2.0);
     }
 }

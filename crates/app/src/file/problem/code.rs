@@ -42,7 +42,7 @@ impl Problem {
             Self::Times { .. } => Code::OutputTimes,
             Self::Restart { .. } => Code::Checkpoint,
             Self::Elliptic { error } => error.into(),
-            Self::Setup { error } => error.into(),
+            Self::Setup { error } | Self::Unsolved { error, .. } => error.into(),
             Self::Override { .. } | Self::Path { .. } => Code::Override,
         }
     }

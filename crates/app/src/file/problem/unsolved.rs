@@ -18,20 +18,26 @@ pub fn residuals(cause: &SolveError) -> String {
     format!("residuals, with their iterations: {}", list.join(", "))
 }
 
-/// Returns the keys that help.
-pub fn hint(system: LinearSystem, cause: &SolveError) -> String {
+/// The causes of many iterations that are known of a case, or else to raise their number.
+pub fn joined(causes: &[String], raise: &str) -> String {
+    if causes.is_empty() { raise.to_owned() } else { format!("{}; or {raise}", causes.join("; ")) }
+}
+
+/// Returns what helps; `causes` are those known of this case.
+pub fn hint(system: LinearSystem, cause: &SolveError, causes: &[String]) -> String {
     let (solver, more) = match system {
-        LinearSystem::Pressure => {
-            ("solver.pressure", "on long thin elements try `solver.pressure.smoother: linelets`")
-        }
+        LinearSystem::Pressure => ("solver.pressure", ""),
         LinearSystem::Velocity | LinearSystem::Penalties => {
-            ("solver.velocity", "smaller steps (`time.dt`) need fewer iterations")
+            ("solver.velocity", "; smaller steps (`time.dt`) need fewer iterations")
         }
     };
     match cause {
-        SolveError::MaxIterations { iterations, .. } => format!(
-            "raise `{solver}.max_iterations` above {iterations}, or allow a larger `{solver}.tolerance`; {more}"
-        ),
+        SolveError::MaxIterations { iterations, .. } => {
+            let raise = format!(
+                "raise `{solver}.max_iterations` above {iterations}, or allow a larger `{solver}.tolerance`{more}"
+            );
+            joined(causes, &raise)
+        }
         SolveError::Stagnated { residual, target, .. } => format!(
             "rounding allows no smaller residual here: make `{solver}.tolerance` {:.0e} times as large",
             2.0 * residual / target

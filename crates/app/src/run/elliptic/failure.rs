@@ -1,12 +1,16 @@
 //! Why a linear solve failed, and what to do about it.
 
+use std::fmt::Write as _;
+
 use dgsuite_amg::SolveError;
 use dgsuite_gpu::GpuError;
 
 use crate::code::Code;
+use crate::file::problem::unsolved;
 use crate::plan::elliptic::EllipticPlan;
+use crate::plan::thin;
 use crate::run::Status;
-use dgsuite_solve::elliptic::{BadDatum, Orders, Preconditioning, SmootherKind, Solved};
+use dgsuite_solve::elliptic::{BadDatum, LineDescription, Orders, Preconditioning, Solved};
 
 /// A solve that did not succeed.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,47 +28,52 @@ pub struct Failure {
 /// No smooth coefficient on a sensible mesh changes by this factor within an element.
 const JUMP: f64 = 1e3;
 
+/// Why a solve takes many iterations, as far as this case tells, and what helps.
+fn slow(plan: &EllipticPlan, lines: Option<&LineDescription>) -> String {
+    let (setup, solver) = (&plan.setup, &plan.setup.solver);
+    let mut causes = thin::causes("solver", solver, &setup.mesh, lines);
+    let jump = plan.largest_jump();
+    if jump > JUMP {
+        causes.push(format!(
+            "`physics.kappa` changes by a factor {jump:.1e} within an element: give a coefficient that jumps by regions of the \
+             mesh, such as {{ steel: 50, air: 0.02 }}"
+        ));
+    }
+    if setup.penalty > thin::LARGE {
+        causes.push(format!(
+            "iterations grow with the root of the penalty, which is {} times the usual one: \
+             `space.viscous: {{ sipdg: {{ penalty: 1 }} }}` is stable",
+            setup.penalty
+        ));
+    }
+    let mut raise = "raise `solver.max_iterations`".to_owned();
+    if solver.preconditioner.is_multigrid() && solver.degree() < DEGREE {
+        let _ = write!(raise, ", or `solver.degree`, to {DEGREE}");
+    }
+    if solver.preconditioner == Preconditioning::PmgAmg && solver.orders() == Orders::Half && setup.order > 2
+    {
+        raise.push_str("; `solver.coarsening: minus-one` saves iterations at high order");
+    }
+    unsolved::joined(&causes, &raise)
+}
+
+/// Above this degree a smoother does more work than it saves.
+const DEGREE: usize = 5;
+
 impl Failure {
-    /// Translates the error of the solver for a user.
-    pub fn of(error: &SolveError, bad_datum: Option<&BadDatum>, plan: &EllipticPlan) -> Self {
+    /// Translates the error of the solver for a user; `lines` are the linelets of its smoother.
+    pub fn of(
+        error: &SolveError,
+        bad_datum: Option<&BadDatum>,
+        (plan, lines): (&EllipticPlan, Option<&LineDescription>),
+    ) -> Self {
         if let Some(datum) = bad_datum {
             return Self::of_datum(datum, plan);
         }
         let solver = &plan.setup.solver;
         let multigrid = solver.preconditioner.is_multigrid();
         let (status, hint) = match error {
-            SolveError::MaxIterations { .. } if solver.preconditioner != Preconditioning::PmgAmg => {
-                let hint = match solver.preconditioner {
-                    Preconditioning::Amg => {
-                        "raise `solver.max_iterations`, or try `solver.preconditioner: pmg-amg`"
-                    }
-                    _ => {
-                        "multigrid (`solver.preconditioner: pmg-amg`) needs far fewer iterations; or raise \
-                          `solver.max_iterations`"
-                    }
-                };
-                (Status::Failed, hint.to_owned())
-            }
-            SolveError::MaxIterations { .. } if plan.largest_jump() > JUMP => {
-                let hint = format!(
-                    "`physics.kappa` changes by a factor {:.1e} within an element: give a coefficient that jumps by regions of the \
-                     mesh, such as {{ steel: 50, air: 0.02 }}",
-                    plan.largest_jump()
-                );
-                (Status::Failed, hint)
-            }
-            SolveError::MaxIterations { .. } => {
-                let mut hint = "raise `solver.max_iterations`, or `solver.degree`".to_owned();
-                if solver.orders() == Orders::Half && plan.setup.order > 2 {
-                    hint.push_str("; `solver.coarsening: minus-one` saves iterations at high order");
-                }
-                if solver.smoother() != SmootherKind::Linelets
-                    && solver.preconditioner != Preconditioning::Amg
-                {
-                    hint.push_str("; on long thin elements try `solver.smoother: linelets`");
-                }
-                (Status::Failed, hint)
-            }
+            SolveError::MaxIterations { .. } => (Status::Failed, slow(plan, lines)),
             SolveError::Stagnated { residual, target, .. } => {
                 let least = solver.tolerance * residual / target;
                 let hint = format!(

@@ -4,7 +4,7 @@ use dgsuite_timeint::{StepSize, TimeError, TimePoint};
 
 use crate::code::Code;
 use crate::file::problem::unsolved;
-use crate::plan::Plan;
+use crate::plan::{Plan, thin};
 use crate::run::RunError;
 use crate::run::log::Log;
 use crate::run::outputs::Outputs;
@@ -39,10 +39,12 @@ pub(super) fn explain(
         return;
     }
     let unsolved = match error {
-        RunError::System(SystemError::Solve { system, cause }) => Some((*system, cause)),
+        RunError::System(error @ SystemError::Solve { system, cause }) => {
+            Some((*system, cause, thin::causes_in_step(plan, error)))
+        }
         _ => None,
     };
-    unsolved.iter().for_each(|(_, cause)| log.warn(&unsolved::residuals(cause)));
+    unsolved.iter().for_each(|(_, cause, _)| log.warn(&unsolved::residuals(cause)));
     if let RunError::NotSteady { stagnant, .. } = error {
         log.warn(match stagnant.is_some() {
             true => "hint: the flow may have no steady state here; try time.steady.damping, local steps, a lower space.order, or a larger tolerance",
@@ -100,8 +102,8 @@ pub(super) fn explain(
         ));
         return;
     }
-    if let Some((system, cause)) = unsolved {
-        log.warn(&format!("hint: {}", unsolved::hint(system, cause)));
+    if let Some((system, cause, causes)) = unsolved {
+        log.warn(&format!("hint: {}", unsolved::hint(system, cause, &causes)));
         return;
     }
     let flux = flux_to_try(solver.setup());
