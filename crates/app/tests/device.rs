@@ -264,8 +264,10 @@ output: { fields: none }
 fn poisson_on_an_emulated_device_is_that_of_the_cpu() {
     let Some(emulator) = emulator() else { return };
     let program = env!("CARGO_BIN_EXE_dgsuite");
+    let thin = POISSON.replace("cells: [4, 4]", "cells: [4, 4], max: [1, 0.05]");
     let solvers = [
         (POISSON, "pmg-amg, coarsening: minus-one, coarse_space: continuous"),
+        (&thin, "pmg-amg"),
         (
             SINGULAR,
             "pmg-amg, smoother: block-jacobi, inner_precision: double, coarse_space: discontinuous, cycle: k2",
@@ -285,6 +287,8 @@ fn poisson_on_an_emulated_device_is_that_of_the_cpu() {
             let (x, y) = (of(&cpu, path), of(&gpu, path));
             assert!((x - y).abs() <= 1e-6 * x.abs() + 1e-7, "{solver} {path}: {x:e} and {y:e}");
         }
+        let lines = [&cpu, &gpu].map(|found| &found.summary["linear"]["linelets"]);
+        assert!(lines[0] == lines[1] && lines[0].is_null() == (problem != thin), "{lines:?}");
         assert!(of(&gpu, "/linear/device_bytes") > 0.0 && gpu.summary["device"] == "cuda:0");
     }
 }
@@ -331,6 +335,7 @@ fn incompressible_flow_on_an_emulated_device_is_that_of_the_cpu() {
     let Some(emulator) = emulator() else { return };
     let program = env!("CARGO_BIN_EXE_dgsuite");
     let lower = INCOMPRESSIBLE.replace("order: 2", "order: 2, pressure_order: lower");
+    let lower = lower.replace("cells: [2, 2]", "cells: [2, 7]");
     let cases = [
         (INCOMPRESSIBLE, "{ dt: 0.01, steps: 4 }"),
         (
@@ -352,6 +357,8 @@ fn incompressible_flow_on_an_emulated_device_is_that_of_the_cpu() {
             gpu.failure
         );
         same(time, &cpu.summary["time"], &gpu.summary["time"], false);
+        let lines = [&cpu, &gpu].map(|found| &found.summary["linear"]["pressure"]["linelets"]);
+        assert!(lines[0] == lines[1] && lines[0].is_null() == (flow != lower), "{lines:?}");
         assert_eq!(cpu.summary["time"]["substeps"].is_null(), !time.contains("subcycles"), "{time}");
         assert!(cpu.tables.len() > 4 && cpu.tables.len() == gpu.tables.len(), "{time}");
         for (x, y) in cpu.tables.iter().flatten().zip(gpu.tables.iter().flatten()) {
