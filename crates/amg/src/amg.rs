@@ -12,7 +12,7 @@ use dgsuite_gpu::{Host, HostVector, Scalar, Vector};
 pub use summary::{HierarchySummary, LevelSummary};
 
 use crate::dense::DenseInverse;
-use crate::hierarchy::{self, Smoothed, Step};
+use crate::hierarchy::{self, RowSums, Smoothed, Step};
 use crate::sparse::Sparse;
 use crate::{AmgError, AmgOptions, Csr, Cycle, NullSpace, Preconditioner};
 use host::{HostLevels, Level, Way};
@@ -81,10 +81,10 @@ impl<T: Scalar> Amg<T> {
         let coarsest = steps.last().map_or(a.view(), |step| step.matrix.view());
         let direct = if coarsest.n_rows() <= options.direct_rows {
             let scaled = Sparse::<f64>::scaled(host, coarsest, scale);
-            Some(
-                DenseInverse::new(scaled.view(), options.null_space)
-                    .map_err(|error| on_finest(error, &steps))?,
-            )
+            let constant = options.null_space == NullSpace::Constant && !steps.is_empty();
+            let terms = constant.then(|| terms(host, a, scale, &steps));
+            let inverse = DenseInverse::new(scaled.view(), options.null_space, terms.as_deref());
+            Some(inverse.map_err(|error| on_finest(error, &steps))?)
         } else {
             None
         };
@@ -135,6 +135,16 @@ impl<T: Scalar> Amg<T> {
     pub fn summary(&self) -> &HierarchySummary {
         &self.summary
     }
+}
+
+/// The sums of the magnitudes of all entries of the finest level that belong to a row of the coarsest.
+fn terms(host: &Host, a: &Csr<f64>, scale: f64, steps: &[Step]) -> Vec<f64> {
+    let mut terms: Vec<f64> = RowSums::table(host, a.view()).iter().map(|row| scale * row.l1()).collect();
+    for step in steps {
+        let of = |k: usize| step.aggregates.rows(k).iter().map(|i| terms[*i as usize]).sum();
+        terms = (0..step.aggregates.len()).map(of).collect();
+    }
+    terms
 }
 
 /// Translates the row number of an error on the coarsest level to the finest level.

@@ -26,9 +26,16 @@ impl DenseInverse {
     /// Inverts by Cholesky factorisation. On each connected part with vanishing row sums the projector onto
     /// constants is added before and subtracted afterwards, which gives the pseudo-inverse there.
     ///
+    /// `terms` are the sums of magnitudes of which the rows have become by coarsening, if they count: where
+    /// large couplings have cancelled, the rounding of these is what row sums consist of.
+    ///
     /// # Errors
     /// [`AmgError::Singular`] (rows numbered on this level) or [`AmgError::NotPositiveDefinite`].
-    pub(crate) fn new(a: View<'_, f64>, null_space: NullSpace) -> Result<Self, AmgError> {
+    pub(crate) fn new(
+        a: View<'_, f64>,
+        null_space: NullSpace,
+        terms: Option<&[f64]>,
+    ) -> Result<Self, AmgError> {
         let n = a.n_rows();
         let mut dense = Mat::<f64>::zeros(n, n);
         let mut scale = 0.0f64;
@@ -38,7 +45,7 @@ impl DenseInverse {
             }
             scale = scale.max(dense[(i, i)]);
         }
-        let parts = singular_parts(a);
+        let parts = singular_parts(a, terms);
         if let (NullSpace::None, Some(part)) = (null_space, parts.first()) {
             return Err(AmgError::Singular { row: part[0], rows: part.len() });
         }
@@ -51,6 +58,10 @@ impl DenseInverse {
                 }
             }
         };
+        for &i in parts.iter().flatten() {
+            let sum: f64 = a.entries(i).map(|(_, value)| value).sum();
+            dense[(i, i)] -= sum;
+        }
         add(&mut dense, scale);
         let factor = dense.llt(Side::Lower).map_err(|_| AmgError::NotPositiveDefinite { rows: n })?;
         let mut inverse = factor.inverse();
@@ -109,7 +120,7 @@ impl DenseInverse {
 }
 
 /// Connected parts of a matrix whose rows sum to zero, each as an ascending list of rows.
-fn singular_parts(a: View<'_, f64>) -> Vec<Vec<usize>> {
+fn singular_parts(a: View<'_, f64>, terms: Option<&[f64]>) -> Vec<Vec<usize>> {
     let n = a.n_rows();
     let mut seen = vec![false; n];
     let mut parts = Vec::new();
@@ -123,7 +134,7 @@ fn singular_parts(a: View<'_, f64>) -> Vec<Vec<usize>> {
         let mut next = 0;
         while let Some(&i) = part.get(next) {
             next += 1;
-            let (mut sum, mut magnitude) = (0.0, 0.0);
+            let (mut sum, mut magnitude) = (0.0, terms.map_or(0.0, |terms| terms[i]));
             for (j, value) in a.entries(i) {
                 sum += value;
                 magnitude += value.abs();
@@ -153,7 +164,7 @@ mod tests {
     fn a_regular_matrix_is_inverted() {
         let host = Host::new(1).unwrap();
         let a = gallery::poisson_2d(7, 6, 1.0).unwrap();
-        let inverse = DenseInverse::new(a.view(), NullSpace::None).unwrap();
+        let inverse = DenseInverse::new(a.view(), NullSpace::None, None).unwrap();
         let exact: Vec<f64> = (0..42).map(|i| f64::from(i).sin()).collect();
         let b: Vec<f64> = (0..42).map(|i| a.row(i).map(|(j, v)| v * exact[j]).sum()).collect();
         let (b, mut x) = (host.upload(&b).unwrap(), host.zeros(42).unwrap());
@@ -173,9 +184,9 @@ mod tests {
             }
         }
         let a = Csr::from_triplets(10, 10, entries).unwrap();
-        let refused = DenseInverse::new(a.view(), NullSpace::None).map(|_| ());
+        let refused = DenseInverse::new(a.view(), NullSpace::None, None).map(|_| ());
         assert!(matches!(refused, Err(AmgError::Singular { row: 0, rows: 4 })));
-        let inverse = DenseInverse::new(a.view(), NullSpace::Constant).unwrap();
+        let inverse = DenseInverse::new(a.view(), NullSpace::Constant, None).unwrap();
         let exact = [-3.0, -1.0, 1.0, 3.0, 2.0, -1.0, -1.0, 5.0, 6.0, 7.0];
         // Constants added to the right-hand side of floating parts change nothing.
         let b: Vec<f64> = (0..10)
@@ -194,7 +205,7 @@ mod tests {
         let (weight, shift) = (1e4, 1e-4);
         let (on, off) = (weight + shift, -weight);
         let a = Csr::from_triplets(2, 2, [(0, 0, on), (1, 1, on), (0, 1, off), (1, 0, off)]).unwrap();
-        let inverse = DenseInverse::new(a.view(), NullSpace::None).unwrap();
+        let inverse = DenseInverse::new(a.view(), NullSpace::None, None).unwrap();
         let (b, mut x) = (host.upload(&[1.0f32, -1.0]).unwrap(), host.zeros::<f32>(2).unwrap());
         inverse.apply(&b, &mut x);
         assert!((x[0] * 2e4 - 1.0).abs() < 0.1 && (x[1] * 2e4 + 1.0).abs() < 0.1, "{:?}", x.as_slice());
@@ -203,10 +214,10 @@ mod tests {
     #[test]
     fn indefinite_matrices_are_refused() {
         let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 1, 1.0), (0, 1, 2.0), (1, 0, 2.0)]).unwrap();
-        let refused = DenseInverse::new(a.view(), NullSpace::Constant).map(|_| ());
+        let refused = DenseInverse::new(a.view(), NullSpace::Constant, None).map(|_| ());
         assert!(matches!(refused, Err(AmgError::NotPositiveDefinite { rows: 2 })));
         // Singular, but its null vector is not constant.
         let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 1, 1.0), (0, 1, 1.0), (1, 0, 1.0)]).unwrap();
-        assert!(DenseInverse::new(a.view(), NullSpace::Constant).is_err());
+        assert!(DenseInverse::new(a.view(), NullSpace::Constant, None).is_err());
     }
 }
