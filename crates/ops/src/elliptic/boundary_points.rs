@@ -5,7 +5,11 @@
 //! `2τφ − ∂φ/∂n` of the interior penalty method. All of these maps act on the elements at the boundary alone
 //! and do not change in time, so they are stored.
 
+pub(super) mod sparse_row;
+
+use self::sparse_row::{RowSum, SparseRow, sparse};
 use super::space::ElementTerms;
+use super::tables::Tables;
 use super::{Beyond, Sipdg, Space};
 use crate::lanes::simd::PackScalar;
 use crate::space::positions::positions;
@@ -36,19 +40,19 @@ pub struct BoundaryPoints {
     kappa: Vec<f64>,
     /// The penalty τ of each point's face.
     tau: Vec<f64>,
-    dim: usize,
-    /// For each point, the rows of its element in vectors, and the values and derivatives of the functions.
+    /// For each point, the values and derivatives of the functions of its element.
     rows: Vec<PointRows>,
 }
 
-/// The functions of one element at one point.
+/// The functions of one element at one point, by entries of vectors.
 #[derive(Clone, Debug)]
 struct PointRows {
-    entries: Vec<u32>,
-    values: Vec<f64>,
-    gradient: [Vec<f64>; 3],
+    values: SparseRow,
+    gradient: [SparseRow; 3],
+    /// `∂/∂n`.
+    slope: SparseRow,
     /// `n·∇×∇×u` of the component c of u.
-    double_curl: [Vec<f64>; 3],
+    double_curl: [SparseRow; 3],
 }
 
 impl BoundaryPoints {
@@ -64,11 +68,10 @@ impl BoundaryPoints {
         self.points.is_empty()
     }
 
-    fn evaluation(&self, row: impl Fn(&PointRows) -> &[f64]) -> Vec<Triplet> {
-        let mut all = Vec::new();
+    fn evaluation(&self, row: impl Fn(&PointRows) -> &SparseRow) -> Vec<Triplet> {
+        let mut all = Vec::with_capacity(self.rows.iter().map(|rows| row(rows).len()).sum());
         for (q, rows) in self.rows.iter().enumerate() {
-            let entries = rows.entries.iter().zip(row(rows)).filter(|(_, v)| **v != 0.0);
-            all.extend(entries.map(|(&i, &v)| (q, i as usize, v)));
+            all.extend(row(rows).iter().map(|&(i, v)| (q, i as usize, v)));
         }
         all
     }
@@ -111,9 +114,11 @@ impl BoundaryPoints {
     pub fn dirichlet_load(&self) -> Vec<Triplet> {
         let mut all = Vec::new();
         for (q, rows) in self.rows.iter().enumerate() {
-            let (n, w) = (self.normals[q], self.kappa[q] * self.weights[q]);
-            for (k, (&i, phi)) in rows.entries.iter().zip(&rows.values).enumerate() {
-                let slope: f64 = (0..self.dim).map(|d| n[d] * rows.gradient[d][k]).sum();
+            let w = self.kappa[q] * self.weights[q];
+            let (mut values, mut slopes) = (rows.values.iter().peekable(), rows.slope.iter().peekable());
+            while let Some(i) = values.peek().into_iter().chain(slopes.peek()).map(|(i, _)| *i).min() {
+                let phi = values.next_if(|(of, _)| *of == i).map_or(0.0, |(_, v)| *v);
+                let slope = slopes.next_if(|(of, _)| *of == i).map_or(0.0, |(_, v)| *v);
                 let v = w * (2.0 * self.tau[q] * phi - slope);
                 if v != 0.0 {
                     all.push((i as usize, q, v));
@@ -133,21 +138,28 @@ impl<T: PackScalar> Sipdg<T> {
         let mesh = &space.problem.mesh;
         let wanted: Vec<Option<usize>> =
             mesh.boundaries.iter().map(|tag| names.iter().position(|n| *n == tag.name)).collect();
+        if wanted.iter().all(Option::is_none) {
+            return BoundaryPoints::default();
+        }
+        let rows: Vec<Vec<Derivatives>> =
+            space.tables.iter().map(|parts| parts.iter().map(Derivatives::new).collect()).collect();
         let Ok(faces) = space.in_pieces(|element, all: &mut Vec<BoundaryPoints>| {
             let mut terms = None;
             for face in 0..mesh.shape(element).n_faces() {
                 let Beyond::Boundary(b) = space.across(element, face) else { continue };
                 let Some(boundary) = wanted.get(b as usize).copied().flatten() else { continue };
+                let (g, p) = space.part_of(element);
+                let rows = &rows[g][p];
                 let (terms, gradients) = terms.get_or_insert_with(|| {
                     let terms = space.terms(element);
-                    let gradients = space.nodal_gradients(element, &terms);
+                    let gradients = space.nodal_gradients(element, &terms, rows);
                     (terms, gradients)
                 });
-                all.push(space.points_of_face((element, face), boundary, terms, gradients));
+                all.push(space.points_of_face((element, face), boundary, terms, (rows, gradients)));
             }
             Ok::<(), Infallible>(())
         });
-        let mut out = BoundaryPoints { dim: mesh.dim, ..BoundaryPoints::default() };
+        let mut out = BoundaryPoints::default();
         for mut face in faces {
             out.elements.append(&mut face.elements);
             out.points.append(&mut face.points);
@@ -162,25 +174,53 @@ impl<T: PackScalar> Sipdg<T> {
     }
 }
 
+/// The derivatives of the functions of a reference element, by rows, `[d][point]`.
+struct Derivatives {
+    /// At the nodes of tensor elements, which are the volume points.
+    volume: Vec<Vec<SparseRow>>,
+    face: Vec<Vec<SparseRow>>,
+}
+
+impl Derivatives {
+    fn new(tables: &Tables) -> Self {
+        let reference = &tables.reference;
+        let dim = reference.spec.shape.dim();
+        let rows = |a: &Matrix| (0..a.rows()).map(|q| sparse(a.row(q), |i| i as u32)).collect();
+        let of = |all: &[Matrix]| all[..dim].iter().map(rows).collect();
+        let volume = if reference.tensor.is_some() { of(&reference.derivative) } else { Vec::new() };
+        Self { volume, face: of(&tables.face_derivative) }
+    }
+}
+
 impl<T: PackScalar> Space<T> {
-    /// The functions whose nodal values are `∂u/∂x_l`, projected to the element: `[l][node × node]`.
-    fn nodal_gradients(&self, element: usize, terms: &ElementTerms) -> Vec<Matrix> {
+    /// The functions whose nodal values are `∂u/∂x_l`, projected to the element: rows of `[l][node × node]`.
+    fn nodal_gradients(
+        &self,
+        element: usize,
+        terms: &ElementTerms,
+        rows: &Derivatives,
+    ) -> Vec<Vec<SparseRow>> {
         let reference = &self.tables_of(element).reference;
         let (np, dim) = (reference.n_basis, self.problem.mesh.dim);
-        let at_points = |l: usize, weigh: &dyn Fn(usize) -> f64| {
+        if reference.tensor.is_some() {
+            let mut sum = RowSum::new(np);
+            let mut row = |l: usize, q: usize| {
+                let factors = terms.metric[q].map(|d| d[l]);
+                sum.of(&factors[..dim], |d| &rows.volume[d][q])
+            };
+            return (0..dim).map(|l| (0..np).map(|q| row(l, q)).collect()).collect();
+        }
+        let at_points = |l: usize| {
             Matrix::from_fn(terms.metric.len(), np, |q, i| {
                 let d = (0..dim).map(|d| terms.metric[q][d][l] * reference.derivative[d][(q, i)]);
-                weigh(q) * d.sum::<f64>()
+                terms.jw[q] * d.sum::<f64>()
             })
         };
-        if reference.tensor.is_some() {
-            // The volume points are the nodes.
-            return (0..dim).map(|l| at_points(l, &|_| 1.0)).collect();
-        }
         let test = reference.interp_volume.transpose();
         // The mass matrix is regular: weights and Jacobians are positive, which was checked during set-up.
         let inverse = self.mass_block(element).inverse().unwrap_or_else(|_| Matrix::zeros(np, np));
-        (0..dim).map(|l| inverse.mul(&test.mul(&at_points(l, &|q| terms.jw[q])))).collect()
+        let rows = |a: Matrix| (0..np).map(|i| sparse(a.row(i), |j| j as u32)).collect();
+        (0..dim).map(|l| rows(inverse.mul(&test.mul(&at_points(l))))).collect()
     }
 
     fn points_of_face(
@@ -188,36 +228,38 @@ impl<T: PackScalar> Space<T> {
         (element, face): (usize, usize),
         boundary: usize,
         terms: &ElementTerms,
-        gradients: &[Matrix],
+        (rows, gradients): (&Derivatives, &[Vec<SparseRow>]),
     ) -> BoundaryPoints {
-        let tables = self.tables_of(element);
-        let reference = &tables.reference;
-        let (np, dim) = (reference.n_basis, self.problem.mesh.dim);
+        let reference = &self.tables_of(element).reference;
+        let dim = self.problem.mesh.dim;
         let range = reference.face_offsets[face]..reference.face_offsets[face + 1];
         let (tau, kappa) = self.face_coefficients(element, face);
         let (first, stride) = self.rows(element);
-        let entries: Vec<u32> = (0..np).map(|i| (first + i * stride) as u32).collect();
+        let entry = |i: usize| (first + i * stride) as u32;
+        let in_vectors = |row: SparseRow| row.into_iter().map(|(i, v)| (entry(i as usize), v)).collect();
+        let mut sum = RowSum::new(reference.n_basis);
         let rows = range.clone().map(|q| {
             let (normal, metric) = (terms.face[q].normal, &terms.face[q].metric);
-            let along = |x: usize| -> Vec<f64> {
-                let slope = |i: usize| {
-                    (0..dim).map(|d| metric[d][x] * tables.face_derivative[d][(q, i)]).sum::<f64>()
-                };
-                if x < dim { (0..np).map(slope).collect() } else { Vec::new() }
-            };
-            let gradient = [along(0), along(1), along(2)];
+            let row = |factors: [f64; 3], sum: &mut RowSum| sum.of(&factors[..dim], |d| &rows.face[d][q]);
+            // For axes that the space does not have, rows are empty.
+            let gradient = [0, 1, 2].map(|x| row([0, 1, 2].map(|d| metric[d][x]), &mut sum));
             // (∇×∇×u)_i = ∂_j ∂_i u_j − ∂_j ∂_j u_i; the outer derivative is taken of projected functions.
-            let mut double_curl = [const { Vec::new() }; 3];
-            for (c, out) in double_curl.iter_mut().enumerate().take(dim) {
-                *out = vec![0.0; np];
-                for j in 0..dim {
-                    add_product(normal[j], &gradient[c], &gradients[j], out);
-                    add_product(-normal[c], &gradient[j], &gradients[j], out);
+            let double_curl = [0, 1, 2].map(|c| {
+                for j in (0..dim).filter(|_| c < dim) {
+                    for (factor, of) in [(normal[j], &gradient[c]), (-normal[c], &gradient[j])] {
+                        of.iter().for_each(|&(i, v)| sum.add(factor * v, &gradients[j][i as usize]));
+                    }
                 }
+                in_vectors(sum.take())
+            });
+            PointRows {
+                values: sparse(reference.interp_face.row(q), entry),
+                slope: in_vectors(row(terms.face[q].conormal(), &mut sum)),
+                gradient: gradient.map(in_vectors),
+                double_curl,
             }
-            let values = reference.interp_face.row(q).to_vec();
-            PointRows { entries: entries.clone(), values, gradient, double_curl }
         });
+        let rows = rows.collect();
         let n = range.len();
         BoundaryPoints {
             elements: vec![element as u32; n],
@@ -227,20 +269,7 @@ impl<T: PackScalar> Space<T> {
             boundary: vec![boundary as u32; n],
             kappa,
             tau: vec![tau; n],
-            dim,
-            rows: rows.collect(),
-        }
-    }
-}
-
-/// `out ← out + factor rowᵀ A`.
-fn add_product(factor: f64, row: &[f64], a: &Matrix, out: &mut [f64]) {
-    if factor == 0.0 {
-        return;
-    }
-    for (i, r) in row.iter().enumerate().filter(|(_, r)| **r != 0.0) {
-        for (out, v) in out.iter_mut().zip(a.row(i)) {
-            *out += factor * r * v;
+            rows,
         }
     }
 }

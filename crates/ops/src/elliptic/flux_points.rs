@@ -6,6 +6,7 @@
 //! remains. On curved faces the elliptic operator has other points, see
 //! [`BoundaryPoints`](super::BoundaryPoints).
 
+use super::boundary_points::sparse_row::{SparseRow, sparse};
 use super::{Beyond, Sipdg, Space, Triplet};
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
@@ -28,7 +29,7 @@ pub struct FluxPoints {
     /// The index of each point's boundary in the list of names.
     pub boundary: Vec<u32>,
     /// For each point the entries of its element in vectors, and the values of the functions.
-    rows: Vec<Vec<(u32, f64)>>,
+    rows: Vec<SparseRow>,
 }
 
 impl FluxPoints {
@@ -47,10 +48,8 @@ impl FluxPoints {
     /// The matrix of `u`.
     #[must_use]
     pub fn value(&self) -> Vec<Triplet> {
-        let row = |(q, row): (usize, &Vec<(u32, f64)>)| -> Vec<Triplet> {
-            row.iter().filter(|(_, v)| *v != 0.0).map(|&(i, v)| (q, i as usize, v)).collect()
-        };
-        self.rows.iter().enumerate().flat_map(row).collect()
+        let rows = self.rows.iter().enumerate();
+        rows.flat_map(|(q, row)| row.iter().map(move |&(i, v)| (q, i as usize, v))).collect()
     }
 
     /// The matrix of the load `⟨g, φ⟩`.
@@ -136,10 +135,7 @@ impl<T: PackScalar> Space<T> {
         let factors: Vec<([f64; 3], f64)> =
             range.clone().map(|q| face_factors(shape, face, &of_order.face.tangents(q, &x))).collect();
         let (first, stride) = self.rows(element);
-        let row = |q: usize| {
-            let values = reference.interp_face.row(q).iter().enumerate();
-            values.map(|(i, v)| ((first + i * stride) as u32, *v)).collect()
-        };
+        let row = |q: usize| sparse(reference.interp_face.row(q), |i| (first + i * stride) as u32);
         FluxPoints {
             points: positions(mesh, element, &reference.face_points[range.clone()]),
             normals: factors.iter().map(|(n, _)| *n).collect(),

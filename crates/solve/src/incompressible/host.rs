@@ -103,7 +103,7 @@ impl HostMachine {
             })
             .collect::<Result<Vec<_>, SystemError>>()?;
         let of = Operator(Arc::clone(&elliptics.pressure));
-        let one = HostVector::from_slice(host, &elliptics.pressure.project(&|_, _| 1.0))?;
+        let one = HostVector::from_slice(host, &elliptics.pressure.constant(1.0))?;
         let lower = |transfer| {
             let mass = InverseMass(Arc::clone(&elliptics.pressure));
             LowerOrder::new(BetweenOrders(transfer), mass, &one)
@@ -128,10 +128,14 @@ struct Rows {
 
 impl Rows {
     fn new(entries: &[Triplet]) -> Self {
-        let mut sorted: Vec<Triplet> = entries.to_vec();
-        sorted.sort_by_key(|&(i, j, _)| (i, j));
-        let mut out = Self { rows: Vec::new(), starts: vec![0], columns: Vec::new(), values: Vec::new() };
-        for (i, j, v) in sorted {
+        let by_place = |&(i, j, _): &Triplet| (i, j);
+        let mut sorted = std::borrow::Cow::Borrowed(entries);
+        if !entries.is_sorted_by_key(by_place) {
+            sorted.to_mut().par_sort_by_key(by_place);
+        }
+        let (columns, values) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
+        let mut out = Self { rows: Vec::new(), starts: vec![0], columns, values };
+        for &(i, j, v) in &*sorted {
             if out.rows.last() != Some(&(i as u32)) {
                 out.rows.push(i as u32);
                 out.starts.push(out.columns.len());
