@@ -338,7 +338,7 @@ impl Elliptic {
             ..EllipticDescription::default()
         };
         let start = Instant::now();
-        let one = HostVector::from_slice(&host, &operator.0.project(&|_, _| 1.0))?;
+        let one = HostVector::from_slice(&host, &operator.0.constant(1.0))?;
         let (b, x) = (one.zeros_like()?, one.zeros_like()?);
         let constants = description.singular.then(|| Constants::new(&operator.0, &host)).transpose()?;
         let solver: Result<Box<dyn Solver>, _> = match opened {

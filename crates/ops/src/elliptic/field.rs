@@ -255,11 +255,27 @@ impl<T: PackScalar> Sipdg<T> {
         space.each(|element| space.entries_of(element).collect())
     }
 
+    /// The function of this value everywhere.
+    #[must_use]
+    pub fn constant(&self, value: f64) -> Vec<T> {
+        let space = &self.space;
+        space.scatter(&space.list(|element, all: &mut Vec<f64>| {
+            all.resize(all.len() + space.n_basis(element), value);
+        }))
+    }
+
     /// Computes the L² projection of a function. On curved elements what is projected is the difference to
     /// the values at the nodes, so that functions of the space remain although the rule of the mass matrix is
     /// not exact there.
     #[must_use]
     pub fn project(&self, f: &Field<'_>) -> Vec<T> {
+        self.project_values(&|element, x| x.iter().map(|x| f(element, *x)).collect())
+    }
+
+    /// As [`project`](Self::project), of a function of an element and a list of positions in it, which returns
+    /// its values there.
+    #[must_use]
+    pub fn project_values(&self, f: &(dyn Fn(usize, &[[f64; 3]]) -> Vec<f64> + Sync)) -> Vec<T> {
         let space = &self.space;
         let rules = space.fine_rules(2 * space.order + 4);
         // Values at the nodes of curved elements.
@@ -268,13 +284,13 @@ impl<T: PackScalar> Sipdg<T> {
                 all.resize(all.len() + space.n_basis(element), 0.0);
             } else {
                 let x = image(&space.fine_of(&rules, element).node_position, &space.nodes(element));
-                all.extend(x.into_iter().map(|x| f(element, x)));
+                all.extend(f(element, &x));
             }
         });
         let first = space.first_numbers();
         let loads = space.loads(&rules, |element, fine| {
             let (x, jw, _) = fine.geometry(space.problem.mesh.dim, &space.nodes(element));
-            let wanted = x.iter().map(|x| f(element, *x));
+            let wanted = f(element, &x).into_iter();
             if space.is_affine(element) {
                 return wanted.zip(jw).map(|(f, w)| w * f).collect();
             }

@@ -200,7 +200,7 @@ struct Speed<V> {
 
 impl<V: Vector<Scalar = f64>> Speed<V> {
     fn new<M: Machine<V = V>>(machine: &M, sipdg: &Sipdg<f64>) -> Result<Self, GpuError> {
-        let one = machine.upload(&sipdg.project(&|_, _| 1.0))?;
+        let one = machine.upload(&sipdg.constant(1.0))?;
         let mut work = one.zeros_like()?;
         machine.mass(&one, &mut work);
         Ok(Self { volume: one.dot(&work), work })

@@ -127,7 +127,7 @@ impl DeviceMachine {
             },
             on_host: Arc::clone(&elliptics.pressure),
         };
-        let one = of.on_device.upload(&elliptics.pressure.project(&|_, _| 1.0))?;
+        let one = of.on_device.upload(&elliptics.pressure.constant(1.0))?;
         let lower = |transfer| -> Result<LowerOrder<V>, SystemError> {
             let transfer = CudaPTransfer::new(&cuda, &operator, &of.on_device, &transfer)?;
             let mass = InverseMass(of.on_device.mass(&elliptics.pressure)?);

@@ -81,15 +81,15 @@ fn build<M: Machine + 'static>(
         Discretization::new(Arc::clone(setup.mesh.seen()), &scheme, equation, boundaries, Arc::clone(host))?;
     let places = elliptic_places(&fields, sipdg)?;
     let component = |d: usize| {
-        let at = |_: usize, x: [f64; 3]| {
+        let at = |_: usize, x: &[[f64; 3]]| {
             let mut out = vec![Vec::new(); initial.n_fields()];
-            initial.eval(t0, &[x], &mut out);
-            out[d][0]
+            initial.eval(t0, x, &mut out);
+            out.swap_remove(d)
         };
-        machine.upload(&sipdg.project(&at))
+        machine.upload(&sipdg.project_values(&at))
     };
     let velocity = Components((0..dim).map(component).collect::<Result<Vec<_>, _>>()?);
-    let one = machine.upload(&sipdg.project(&|_, _| 1.0))?;
+    let one = machine.upload(&sipdg.constant(1.0))?;
     let forcing = match &setup.source {
         None => None,
         Some(SourceTerm::Given(source)) => Some(Forcing::new(Arc::clone(source), sipdg, &velocity)?),

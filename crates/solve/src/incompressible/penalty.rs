@@ -75,7 +75,7 @@ impl<V: KrylovPart<Scalar = f64>> PenaltyStep<V> {
         };
         let sums: Vec<Triplet> = blocks.iter().enumerate().flat_map(|(e, block)| of(e, block)).collect();
         let spread: Vec<Triplet> = sums.iter().map(|&(e, i, one)| (i, e, one)).collect();
-        let one = sipdg.project(&|_, _| 1.0);
+        let one = sipdg.constant(1.0);
         let mut load = vec![0.0; sipdg.len()];
         sipdg.mass(&one, &mut load);
         let volume = |block: &Vec<u32>| block.iter().map(|&i| load[i as usize]).sum();

@@ -141,6 +141,9 @@ fn constants_are_projected_to_themselves_on_curved_elements() {
             let one = a.project(&|_, _| 1.0);
             let gap = a.unknowns().iter().fold(0.0, |gap: f64, &i| gap.max((one[i as usize] - 1.0).abs()));
             assert!(gap < 1e-13, "{shape:?} p = {p}: {gap:.1e}");
+            let mut exact = vec![0.0; a.len()];
+            a.unknowns().iter().for_each(|&i| exact[i as usize] = 1.0);
+            assert!(a.constant(1.0) == exact, "{shape:?} p = {p}");
         }
     }
 }
