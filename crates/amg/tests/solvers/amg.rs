@@ -254,8 +254,8 @@ fn pure_neumann_problems_are_solved_up_to_a_constant() {
     }
 }
 
-/// Where large couplings cancel by coarsening, row sums are the rounding of these. The pressure in a channel of
-/// thin triangles was refused as not positive definite.
+/// Where large couplings cancel by coarsening, row sums are the rounding of these. The pressure in a channel
+/// of thin triangles was refused as not positive definite.
 #[test]
 fn strongly_anisotropic_neumann_problems_have_constants_in_their_null_space() {
     let host = Host::new(1).unwrap();

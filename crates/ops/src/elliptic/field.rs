@@ -272,8 +272,8 @@ impl<T: PackScalar> Sipdg<T> {
         self.project_values(&|element, x| x.iter().map(|x| f(element, *x)).collect())
     }
 
-    /// As [`project`](Self::project), of a function of an element and a list of positions in it, which returns
-    /// its values there.
+    /// As [`project`](Self::project), of a function of an element and a list of positions in it, which
+    /// returns its values there.
     #[must_use]
     pub fn project_values(&self, f: &(dyn Fn(usize, &[[f64; 3]]) -> Vec<f64> + Sync)) -> Vec<T> {
         let space = &self.space;

@@ -70,7 +70,7 @@ impl<T: PackScalar> Sipdg<T> {
 }
 
 impl Problem {
-    fn with_reaction(&self, lambda: f64) -> Result<Self, OpsError> {
+    pub(super) fn with_reaction(&self, lambda: f64) -> Result<Self, OpsError> {
         let of = Arc::clone(&self.mesh);
         Ok(Self {
             lambda: Coefficient::new("lambda", &of, self.options.order, &|_, _| lambda, &self.host)?,

@@ -228,8 +228,29 @@ impl<T: PackScalar> Space<T> {
         let x = element_points(mesh, set, local);
         let geometry = tables.of_order(mesh.sets[set].order);
         let reference = &tables.reference;
-        let g = geometry.element(&x, reference);
         let weights = &reference.volume.weights;
+        if self.is_affine(element) {
+            // The same at all points of the volume, and of each face.
+            let tangents = geometry.volume.tangents(0, &x);
+            let (j, a) = volume_factors(mesh.dim, &tangents);
+            let metric = gradients(a, j);
+            let of_face = |face: usize| {
+                let (normal, s) = face_factors(mesh.sets[set].shape, face, &tangents);
+                let points = reference.face_offsets[face]..reference.face_offsets[face + 1];
+                points.map(move |q| {
+                    let weight = s * reference.face_weights[q];
+                    FacePoint { metric, normal, weight, scale: s / j }
+                })
+            };
+            return ElementTerms {
+                jw: weights.iter().map(|w| j * w).collect(),
+                metric: vec![metric; weights.len()],
+                kappa: self.problem.kappa.at(element, &tables.kappa[0]),
+                lambda: self.lambda_at(element, &tables.lambda),
+                face: (0..reference.face_offsets.len() - 1).flat_map(of_face).collect(),
+            };
+        }
+        let g = geometry.element(&x, reference);
         ElementTerms {
             jw: g.jacobian.iter().zip(weights).map(|(j, w)| j * w).collect(),
             metric: g.metric.iter().zip(&g.jacobian).map(|(a, j)| gradients(*a, *j)).collect(),

@@ -107,6 +107,13 @@ pub(crate) trait Machine {
         a: &Self::Operator<T>,
     ) -> Result<(Piece<Of<Self, T>>, LineDescription), EllipticError>;
 
+    /// Point Jacobi with linelets for the operator with the constant `lambda` instead of its own λ.
+    fn linelets_with_reaction(
+        &self,
+        a: &Self::Operator<f64>,
+        lambda: f64,
+    ) -> Result<Piece<Of<Self, f64>>, EllipticError>;
+
     /// The transfer between two orders.
     fn between_orders<T: Number>(
         &self,

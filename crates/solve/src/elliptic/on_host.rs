@@ -128,6 +128,16 @@ impl Machine for OnHost<'_> {
         Ok((Piece::new(Linelets(inverse), bytes), lines))
     }
 
+    fn linelets_with_reaction(
+        &self,
+        a: &Operator<f64>,
+        lambda: f64,
+    ) -> Result<Piece<Vector<f64>>, EllipticError> {
+        let inverse = a.0.linelet_inverse_with_reaction(lambda)?;
+        let bytes = inverse.bytes();
+        Ok(Piece::new(Linelets(inverse), bytes))
+    }
+
     fn between_orders<T: Number>(
         &self,
         fine: &Operator<T>,

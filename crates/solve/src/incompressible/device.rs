@@ -12,10 +12,10 @@ use super::pressure::Pressure;
 use crate::SystemError;
 use crate::device::Device;
 use crate::elliptic::LineDescription;
+use crate::elliptic::SolverOptions;
 use crate::elliptic::machine::Apply;
 use crate::elliptic::on_device::bridge::{BetweenOrders, InverseMass, OnDevice};
 use crate::elliptic::on_device::pieces::{Pair, WithHost};
-use crate::elliptic::{EllipticError, SolverOptions};
 use crate::measured;
 use crate::setup::Incompressible;
 use crate::setup::Setup;
@@ -281,16 +281,19 @@ impl Machine for DeviceMachine {
     }
 
     fn screened(&self, d: usize, lambda: f64, kind: Screened) -> Result<Box<Apply<V>>, SystemError> {
-        let build = || -> Result<_, EllipticError> {
-            let on_host = Arc::new(self.elliptics.velocity[d].with_reaction(lambda)?);
+        let on_host = Arc::clone(&self.elliptics.velocity[d]);
+        let machine = WithHost { cuda: &self.cuda, host: &Arc::clone(on_host.host()) };
+        let options =
+            SolverOptions::default().on(Device::Cuda(self.ordinal), on_host.order(), on_host.mesh());
+        let of = Pair { on_device: Arc::clone(&self.velocity[d].0), on_host };
+        let with = || {
+            let on_host = Arc::new(of.on_host.with_reaction(lambda)?);
             let on_device = Arc::new(CudaSipdg::<f64>::new(&self.cuda, &on_host)?);
             debug_assert_eq!(on_device.rows(), self.operator.rows());
-            let device = Device::Cuda(self.ordinal);
-            let options = SolverOptions::default().on(device, on_host.order(), on_host.mesh());
-            let machine = WithHost { cuda: &self.cuda, host: on_host.host() };
-            kind.build(&machine, &Pair { on_device, on_host: Arc::clone(&on_host) }, &options)
+            Ok(Pair { on_device, on_host })
         };
-        build().map_err(|error| SystemError::Elliptic(Box::new(error)))
+        let built = kind.build(&machine, (&of, lambda), with, &options);
+        built.map_err(|error| SystemError::Elliptic(Box::new(error)))
     }
 
     fn elliptics(&self) -> &Elliptics {

@@ -8,10 +8,10 @@ use super::pressure::Pressure;
 use crate::SystemError;
 use crate::device::Device;
 use crate::elliptic::LineDescription;
+use crate::elliptic::SolverOptions;
 use crate::elliptic::bridge::{BetweenOrders, InverseMass, Operator};
 use crate::elliptic::machine::Apply;
 use crate::elliptic::on_host::OnHost;
-use crate::elliptic::{EllipticError, SolverOptions};
 use crate::setup::Incompressible;
 use crate::setup::Setup;
 use dgsuite_amg::{LinearOperator, Solution, SolveError, Stop};
@@ -244,12 +244,11 @@ impl Machine for HostMachine {
     }
 
     fn screened(&self, d: usize, lambda: f64, kind: Screened) -> Result<Box<Apply<V>>, SystemError> {
-        let build = || -> Result<_, EllipticError> {
-            let of = Operator(Arc::new(self.elliptics.velocity[d].with_reaction(lambda)?));
-            let options = SolverOptions::default().on(Device::Cpu, of.0.order(), of.0.mesh());
-            kind.build(&OnHost(&self.host), &of, &options)
-        };
-        build().map_err(|error| SystemError::Elliptic(Box::new(error)))
+        let of = Operator(Arc::clone(&self.elliptics.velocity[d]));
+        let with = || Ok(Operator(Arc::new(of.0.with_reaction(lambda)?)));
+        let options = SolverOptions::default().on(Device::Cpu, of.0.order(), of.0.mesh());
+        let built = kind.build(&OnHost(&self.host), (&of, lambda), with, &options);
+        built.map_err(|error| SystemError::Elliptic(Box::new(error)))
     }
 
     fn elliptics(&self) -> &Elliptics {

@@ -62,16 +62,18 @@ pub(super) enum Screened {
 }
 
 impl Screened {
-    /// Builds the inverse of an operator; `options` are those of multigrid.
+    /// Builds the inverse from the operator `−∇²`, or, for multigrid, from one with λ; `options` are those of
+    /// multigrid.
     pub(super) fn build<E: elliptic::machine::Machine>(
         self,
         machine: &E,
-        operator: &E::Operator<f64>,
+        (without, lambda): (&E::Operator<f64>, f64),
+        with: impl FnOnce() -> Result<E::Operator<f64>, EllipticError>,
         options: &SolverOptions,
     ) -> Result<Box<Apply<Of<E, f64>>>, EllipticError> {
         match self {
-            Self::Linelets => Ok(machine.linelets(operator)?.0.apply),
-            Self::PmgAmg => Ok(preconditioner::build(machine, operator, options)?.apply),
+            Self::Linelets => Ok(machine.linelets_with_reaction(without, lambda)?.apply),
+            Self::PmgAmg => Ok(preconditioner::build(machine, &with()?, options)?.apply),
         }
     }
 }

@@ -43,8 +43,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     unknowns[m.start + b] = sum;
 }
 
-// Lines whose elements have the same number of unknowns, at most SMALL: a block of threads for each. Blocks of
-// BATCH elements are brought to shared memory at a time, so that a step of the recursion waits for no load.
+// Lines whose elements have the same number of unknowns, at most SMALL: a block of threads for each. Blocks
+// of BATCH elements are brought to shared memory at a time, so that a step of the recursion waits for no
+// load.
 extern "C" __global__ void __launch_bounds__(THREADS)
     linelets_equal(const Member* __restrict__ members, const u32* __restrict__ lines, const real* __restrict__ factors,
                    real* __restrict__ unknowns) {
@@ -57,7 +58,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const Member first = members[lines[2 * blockIdx.x]];
     const u32 n = first.n, stride = n | 1, square = n * n;
     real* own = unknowns + first.start;
-    // The blocks of element k: the inverse, then the coupling to the one before, which the first does not have.
+    // The blocks of element k: the inverse, then the coupling to the one before, which the first does not
+    // have.
     const u64 blocks = first.factor - square;
     dg_wait_for_kernels_before();
     if (t < n) carry[t] = own[t];
@@ -185,7 +187,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const u32 first = lines[2 * (thread / COUNT)], length = lines[2 * (thread / COUNT) + 1] - first;
     const Member m = members[first];
     real* own = unknowns + m.start + system;
-    // The blocks of element k: the inverse, then the coupling to the one before, which the first does not have.
+    // The blocks of element k: the inverse, then the coupling to the one before, which the first does not
+    // have.
     const u64 blocks = m.factor + system - 4 * COUNT;
     dg_wait_for_kernels_before();
     real low = own[0], high = own[COUNT];

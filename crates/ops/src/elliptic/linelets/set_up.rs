@@ -14,7 +14,7 @@ use crate::lanes::panel::Rows;
 use crate::lanes::simd::PackScalar;
 use crate::space::chain::Chain;
 use dgsuite_basis::{LagrangeBasis, Matrix, NodeSet, Shape};
-use dgsuite_gpu::Buffer;
+use dgsuite_gpu::{Buffer, SimdLevel};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +45,25 @@ impl<T: PackScalar> Sipdg<T> {
     /// [`OpsError::Elliptic`] if a linelet is not positive definite, [`OpsError::Machine`] if memory runs
     /// out, [`OpsError::Basis`].
     pub fn linelet_inverse(&self) -> Result<LineletInverse<T>, OpsError> {
-        let space = &self.space;
+        self.space.linelet_inverse(self.level)
+    }
+
+    /// Sets up point Jacobi with linelets for the operator with the constant `lambda` instead of its own λ,
+    /// without setting up that operator.
+    ///
+    /// # Errors
+    /// As for [`linelet_inverse`](Self::linelet_inverse) and [`with_reaction`](Self::with_reaction).
+    pub fn linelet_inverse_with_reaction(&self, lambda: f64) -> Result<LineletInverse<T>, OpsError> {
+        let problem = Arc::new(self.space.problem.with_reaction(lambda)?);
+        let mut space = Space::<T>::new(problem, self.space.order, self.level)?;
+        space.trace.clone_from(&self.space.trace);
+        space.linelet_inverse(self.level)
+    }
+}
+
+impl<T: PackScalar> Space<T> {
+    fn linelet_inverse(&self, level: SimdLevel) -> Result<LineletInverse<T>, OpsError> {
+        let space = self;
         let found = space.find_linelets();
         let host = Arc::clone(&space.problem.host);
         let mut groups = Vec::new();
@@ -54,7 +72,7 @@ impl<T: PackScalar> Sipdg<T> {
         for group in &space.groups {
             let reference = &group.parts[0].reference;
             let nodes = reference.nodes.clone().unwrap_or_default();
-            let (lanes, rows) = (group.state.lanes, T::panel_rows(self.level, 1));
+            let (lanes, rows) = (group.state.lanes, T::panel_rows(level, 1));
             let tensor = matches!(group.shape, Shape::Quadrilateral | Shape::Hexahedron);
             let change = if tensor {
                 let line = |set: NodeSet| LagrangeBasis::with_nodes(Shape::Line, space.order, set);
@@ -192,18 +210,7 @@ impl<T: PackScalar> Sipdg<T> {
             })
         })?;
         let unknowns = vec![T::ZERO; starts[starts.len() - 1]];
-        Ok(LineletInverse {
-            host,
-            level: self.level,
-            groups,
-            lines,
-            members,
-            starts,
-            reduced,
-            turns,
-            factors,
-            unknowns,
-        })
+        Ok(LineletInverse { host, level, groups, lines, members, starts, reduced, turns, factors, unknowns })
     }
 
     /// The functions R of elements, at cubature points and for residuals of the smoother's basis.
@@ -214,7 +221,7 @@ impl<T: PackScalar> Sipdg<T> {
         nodal: bool,
         (nodes, at_nodes): &(Vec<[f64; 3]>, Option<Matrix>),
     ) -> (Functions<'static>, Reduced<T>) {
-        let space = &self.space;
+        let space = self;
         let (shape, order) = (space.groups[g].shape, space.order);
         let (values, of) = if nodal {
             let nodes = reduced::nodal(shape, order, reduced::axis(along));
@@ -238,7 +245,7 @@ impl<T: PackScalar> Sipdg<T> {
 
     /// The entries of `W D⁻¹ W`.
     fn fill_diagonal(&self, g: usize, inverse: &mut GroupInverse<T>, lobatto: bool) -> Result<(), OpsError> {
-        let space = &self.space;
+        let space = self;
         let group = &space.groups[g];
         let (layout, members) = (inverse.layout, &inverse.members);
         let lobatto = if lobatto { Some(Lobatto::new(space, g)?) } else { None };

@@ -108,6 +108,16 @@ impl Machine for WithHost<'_> {
         Ok((Piece::new(Linelets(inverse), bytes), lines))
     }
 
+    fn linelets_with_reaction(
+        &self,
+        a: &Pair<f64>,
+        lambda: f64,
+    ) -> Result<Piece<Vector<f64>>, EllipticError> {
+        let inverse = a.on_device.linelets(&a.on_host.linelet_inverse_with_reaction(lambda)?)?;
+        let bytes = inverse.bytes();
+        Ok(Piece::new(Linelets(inverse), bytes))
+    }
+
     fn between_orders<T: Number>(
         &self,
         fine: &Pair<T>,
