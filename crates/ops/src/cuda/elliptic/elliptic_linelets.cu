@@ -1,8 +1,8 @@
 // Point Jacobi with linelets: solution of the lines, and sum with the diagonal.
 //
-// Macros defined by the host: THREADS; MOST (unknowns of an element with dense functions) and WIDTH (of any);
-// COUNT and ALONG (systems of a line with nodal functions, and nodes across it); SMALL and BATCH; STEPS; NP
-// (rows of an element).
+// Macros defined by the host: THREADS and LINE_THREADS; MOST (unknowns of an element with dense functions)
+// and WIDTH (of any); COUNT and ALONG (systems of a line with nodal functions, and nodes across it); SMALL
+// and BATCH; STEPS; NP (rows of an element).
 #include "device.cuh"
 
 typedef unsigned u32;
@@ -46,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 // Lines whose elements have the same number of unknowns, at most SMALL: a block of threads for each. Blocks
 // of BATCH elements are brought to shared memory at a time, so that a step of the recursion waits for no
 // load.
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(LINE_THREADS)
     linelets_equal(const Member* __restrict__ members, const u32* __restrict__ lines, const real* __restrict__ factors,
                    real* __restrict__ unknowns) {
     __shared__ real e[BATCH * SMALL * (SMALL | 1)];
@@ -66,13 +66,16 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     // x_k ← x_k − E_k x_{k−1}
     for (u32 from = 1; from < length; from += BATCH) {
         const u32 batch = length - from < BATCH ? length - from : BATCH;
-        for (u32 i = t; i < batch * square; i += THREADS) {
-            const u32 k = i / square, at = i % square;
-            e[k * n * stride + at / n * stride + at % n] = dg_load(factors + (blocks + (u64)(from + k) * 2 * square + square + at));
+        for (u32 i = t; i < square; i += LINE_THREADS) {
+            const real* of = factors + (blocks + (u64)from * 2 * square + square + i);
+            real* to = e + i / n * stride + i % n;
+#pragma unroll 8
+            for (u32 k = 0; k < batch; ++k) to[k * n * stride] = dg_load(of + (u64)k * 2 * square);
         }
-        for (u32 i = t; i < batch * n; i += THREADS) x[i] = own[(u64)from * n + i];
+        for (u32 i = t; i < batch * n; i += LINE_THREADS) x[i] = own[(u64)from * n + i];
         __syncthreads();
-        for (u32 k = 0; k < batch; ++k) {
+        // All of this by one warp.
+        for (u32 k = 0; t < 32 && k < batch; ++k) {
             const real* before = k == 0 ? carry : x + (k - 1) * n;
             if (t < n) {
                 const real* row = e + k * n * stride + t * stride;
@@ -85,9 +88,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 if (c < n) sum -= row[c] * before[c];
                 x[k * n + t] = sum + more;
             }
-            __syncthreads();
+            dg_warp_sync();
         }
-        for (u32 i = t; i < batch * n; i += THREADS) own[(u64)from * n + i] = x[i];
+        __syncthreads();
+        for (u32 i = t; i < batch * n; i += LINE_THREADS) own[(u64)from * n + i] = x[i];
         if (t < n) carry[t] = x[(batch - 1) * n + t];
         __syncthreads();
     }
@@ -95,15 +99,18 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (t < n) carry[t] = 0;
     for (u32 end = length; end > 0;) {
         const u32 batch = end < BATCH ? end : BATCH, from = end - batch;
-        for (u32 i = t; i < batch * square; i += THREADS) {
-            const u32 k = i / square, at = i % square;
-            const bool last = from + k + 1 >= length;
-            const u64 next = blocks + (u64)(from + k + 1) * 2 * square + square;
-            e[k * n * stride + at / n * stride + at % n] = last ? (real)0 : dg_load(factors + next + at);
+        // The last element has no coupling to one after it.
+        const u32 coupled = end < length ? batch : batch - 1;
+        for (u32 i = t; i < square; i += LINE_THREADS) {
+            const real* of = factors + (blocks + (u64)(from + 1) * 2 * square + square + i);
+            real* to = e + i / n * stride + i % n;
+#pragma unroll 8
+            for (u32 k = 0; k < coupled; ++k) to[k * n * stride] = dg_load(of + (u64)k * 2 * square);
+            if (coupled < batch) to[coupled * n * stride] = 0;
         }
-        for (u32 i = t; i < batch * n; i += THREADS) x[i] = own[(u64)from * n + i];
+        for (u32 i = t; i < batch * n; i += LINE_THREADS) x[i] = own[(u64)from * n + i];
         __syncthreads();
-        for (u32 i = t; i < batch * n; i += THREADS) {
+        for (u32 i = t; i < batch * n; i += LINE_THREADS) {
             const u32 k = i / n, b = i % n;
             const real* d = factors + (blocks + (u64)(from + k) * 2 * square + (from + k == 0 ? square : 0));
             real sum = 0;
@@ -111,7 +118,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             y[i] = sum;
         }
         __syncthreads();
-        for (u32 k = batch; k-- > 0;) {
+        for (u32 k = batch; t < 32 && k-- > 0;) {
             const real* after = k + 1 == batch ? carry : y + (k + 1) * n;
             if (t < n) {
                 const real* column = e + k * n * stride + t;
@@ -124,9 +131,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 if (a < n) sum -= column[a * stride] * after[a];
                 y[k * n + t] = sum + more;
             }
-            __syncthreads();
+            dg_warp_sync();
         }
-        for (u32 i = t; i < batch * n; i += THREADS) own[(u64)from * n + i] = y[i];
+        __syncthreads();
+        for (u32 i = t; i < batch * n; i += LINE_THREADS) own[(u64)from * n + i] = y[i];
         if (t < n) carry[t] = y[t];
         __syncthreads();
         end = from;

@@ -7,8 +7,9 @@ use crate::error::OpsError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 
-/// Threads of a block.
+/// Threads of a block, and of one for a line in shared memory.
 const THREADS: u32 = 64;
+const LINE_THREADS: u32 = 128;
 
 /// The largest number of unknowns of an element of lines that are solved in shared memory, and the bytes that
 /// these have for their blocks.
@@ -102,6 +103,7 @@ impl<T: Scalar> CudaLinelets<T> {
         let text = |np: usize| {
             with_headers::<T>("elliptic_linelets.cu", include_str!("elliptic_linelets.cu"))
                 .define("THREADS", THREADS)
+                .define("LINE_THREADS", LINE_THREADS)
                 .define("MOST", most)
                 .define("WIDTH", width)
                 .define("SMALL", small)
@@ -225,8 +227,8 @@ impl<T: Scalar> CudaLinelets<T> {
             }
         }
         self.restrict(r)?;
-        self.solve_dense(&self.equal)?;
-        self.solve_dense(&self.dense)?;
+        self.solve_dense(&self.equal, LINE_THREADS)?;
+        self.solve_dense(&self.dense, THREADS)?;
         self.solve_nodal()?;
         for part in &self.parts {
             let last = part.first_row + part.rows == self.real;
@@ -263,13 +265,13 @@ impl<T: Scalar> CudaLinelets<T> {
         unsafe { self.cuda.launch(&self.restrict, config, &args) }
     }
 
-    fn solve_dense(&self, Lines { ends, n, solve }: &Lines) -> Result<(), GpuError> {
+    fn solve_dense(&self, Lines { ends, n, solve }: &Lines, threads: u32) -> Result<(), GpuError> {
         if *n == 0 {
             return Ok(());
         }
         let mut args = Args::new();
         args.buffer(&self.members).buffer(ends).buffer(&self.factors).buffer(&self.unknowns);
-        let config = LaunchConfig::new(*n as u32, THREADS).early(true);
+        let config = LaunchConfig::new(*n as u32, threads).early(true);
         // SAFETY: the arguments are those of the kernel, with a block for each line.
         unsafe { self.cuda.launch(solve, config, &args) }
     }
