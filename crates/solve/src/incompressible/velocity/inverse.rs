@@ -202,8 +202,7 @@ impl<V: KrylovPart<Scalar = f64> + 'static> Inverse<V> {
                 }
             });
         }
-        let recordable = (kind == Screened::Linelets).then_some(self.made);
-        Ok(Approximate::Screened { inverses, of, recordable })
+        Ok(Approximate::Screened { kind, number: self.made, inverses, of })
     }
 }
 
@@ -211,14 +210,14 @@ impl<V: KrylovPart<Scalar = f64> + 'static> Inverse<V> {
 pub(super) enum Approximate<V> {
     /// The inverse diagonal, and its number.
     Diagonal(Components<V>, u64),
-    /// One for each operator, and its index for each component. Linelets only launch work, and have a number.
-    Screened { inverses: Vec<Box<Apply<V>>>, of: Vec<usize>, recordable: Option<u64> },
+    /// One for each operator, and its index for each component.
+    Screened { kind: Screened, number: u64, inverses: Vec<Box<Apply<V>>>, of: Vec<usize> },
 }
 
 impl<V> Approximate<V> {
     /// Whether it is slightly nonlinear: multigrid in single precision.
     pub(super) fn is_nonlinear(&self) -> bool {
-        matches!(self, Self::Screened { recordable: None, .. })
+        matches!(self, Self::Screened { kind: Screened::PmgAmg, .. })
     }
 }
 
@@ -237,7 +236,7 @@ impl<V: Vector> Preconditioner<Components<V>> for Approximate<V> {
     fn recordable(&self) -> Option<u64> {
         match self {
             Self::Diagonal(_, number) => Some(*number),
-            Self::Screened { recordable, .. } => *recordable,
+            Self::Screened { kind, number, .. } => (*kind == Screened::Linelets).then_some(*number),
         }
     }
 }
