@@ -142,6 +142,28 @@ fn viscous_steps_at_walls_take_few_iterations() {
     }
 }
 
+/// The inner circle begins to turn around thin, curved triangles: penalties on a velocity that contains the
+/// viscous term of the last step, which is removed afterwards, fed it without bound.
+#[test]
+fn penalties_do_not_feed_viscous_flow_at_thin_walls() {
+    let case = Case::new(
+        "\
+title: Ring
+mesh: { generate: { kind: annulus, shape: tri, cells: [10, 12], inner: 1, outer: 2, growth: 1.6 } }
+physics: { model: incompressible, viscosity: 0.5 }
+space: { order: 2 }
+boundaries:
+  inner: { type: no-slip-wall, velocity: { u: -y, v: x } }
+  outer: { type: no-slip-wall }
+time: { dt: 0.013, end: 0.1 }
+monitors: [{ integral: { fields: [{ energy: u^2 + v^2 }] } }]
+",
+    );
+    let energy = |set: &str| number(&case.run(&["--set", set]), "/integral/energy");
+    let (with, without) = (energy("space.penalties=on"), energy("space.penalties=none"));
+    assert!((with / without - 1.0).abs() < 1e-2, "{with} with penalties, {without} without");
+}
+
 /// Flow between two plates, a polynomial of degree 2, with a probe and all monitors of the velocity.
 const PLATES: &str = "\
 title: Plates

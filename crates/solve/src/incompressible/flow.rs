@@ -7,7 +7,7 @@
 //! ```
 //!
 //! **[Dual splitting](dual)**: `w̃ = (R + F)/s` with `F = ν∇²uⁿ`; `−∇²π = −s ∇·w̃` with
-//! `∂π/∂n = −θν n·∇×(ω* − ωⁿ)` on walls; `w = w̃ − ∇π/s`; penalties; `(s − ν∇²) u = s w − F + ν∇D` with
+//! `∂π/∂n = −θν n·∇×(ω* − ωⁿ)` on walls; `w = w̃ − (∇π + F − ν∇D)/s`; penalties; `(s − ν∇²) u = s w` with
 //! `D = ∇·uⁿ`; `p = π − νD`; without walls `F = D = ωⁿ = 0`. **Pressure correction**:
 //! `(s − ν∇²) û = R − ∇p*`; `−∇²φ = −s ∇·û`; `u = û − ∇φ/s`; `p = p* + φ − χν ∇·û`; penalties. All
 //! first-order operators are weak forms with boundary data. The penalties are those on divergence and normal

@@ -4,9 +4,14 @@
 //! and the divergence `D = ∇·uⁿ`, both by the operators of the step and with the boundary data of `tⁿ`,
 //!
 //! ```text
-//! w̃ = û + F/s,   −∇²π = −s ∇·w̃ with ∂π/∂n = −θν n·∇×∇×(u* − uⁿ) on walls,   w = w̃ − ∇π/s,
-//! penalties on w,   (s − ν∇²) u = s w − F + ν ∇D,   p = π − ν D
+//! w̃ = û + F/s,   −∇²π = −s ∇·w̃ with ∂π/∂n = −θν n·∇×∇×(u* − uⁿ) on walls,
+//! w = w̃ − (∇π + F − ν ∇D)/s,   penalties on w,   (s − ν∇²) u = s w,   p = π − ν D
 //! ```
+//!
+//! The penalties act on a velocity from which F has been removed. If it is removed afterwards, what they have
+//! changed of it remains, and grows without bound where steps are large for the viscosity at thin elements.
+//! With a pressure of lower order it is removed afterwards all the same: there `F − ν ∇D` has a divergence in
+//! the space of the velocity, by which the penalties would spoil the pressure.
 //!
 //! `F − ν ∇D` is `−ν ∇×∇×uⁿ`. In w̃ it gives the pressure the boundary value that the second part needs:
 //! where u changes little in a step, u is free of divergence as w is. If the boundary value were that of the
@@ -31,6 +36,7 @@ use super::Flow;
 use crate::SystemError;
 use crate::incompressible::machine::Machine;
 use crate::incompressible::phases::Phase;
+use crate::setup::PressureOrder;
 use dgsuite_gpu::Vector;
 use dgsuite_timeint::Weights;
 
@@ -66,12 +72,16 @@ impl<M: Machine> Flow<M> {
         if walls {
             self.work.phi.axpby(self.law.viscosity, &self.work.kept, 1.0);
         }
+        let lower = self.law.pressure_order == PressureOrder::Lower;
+        if walls && !lower {
+            self.work.hat.axpby(-1.0 / s, &self.work.viscous, 1.0);
+        }
         self.phases.add(Phase::Pressure, start, self.machine.now());
 
         self.penalise(dt)?;
 
         let start = self.machine.now();
-        if walls {
+        if walls && lower {
             self.work.hat.axpby(-1.0 / s, &self.work.viscous, 1.0);
         }
         self.load_of_velocity(s);
