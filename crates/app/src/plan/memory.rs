@@ -68,7 +68,7 @@ impl Family {
             (Self::Elliptic, Shape::Triangle) => [1610.0, 173.0],
             (Self::Elliptic, Shape::Quadrilateral) => [2370.0, 200.0],
             (Self::Elliptic, Shape::Tetrahedron) => [2780.0, 224.0],
-            (Self::Elliptic, _) => [9000.0, 290.0],
+            (Self::Elliptic, _) => [7200.0, 230.0],
         }
     }
 }
