@@ -490,6 +490,16 @@ pub enum MeshError {
         /// Elements of the mesh.
         elements: usize,
     },
+    /// More parts than chains of elements that are never cut, and elements outside of them.
+    #[error(
+        "{parts} parts of a mesh with {pieces} pieces: lines of thin elements are not cut, and each part needs a piece"
+    )]
+    Chains {
+        /// Parts asked for.
+        parts: usize,
+        /// Chains, and elements outside of them.
+        pieces: usize,
+    },
     /// METIS cannot cut a mesh.
     #[error("METIS cannot cut this mesh: {reason}")]
     Graph {

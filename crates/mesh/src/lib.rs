@@ -85,7 +85,9 @@ pub use mesh::{
     Across, BoundaryTag, ElementSet, Face, Mesh, PeriodicFace, PeriodicLink, RegionTag, Side, UNNAMED,
 };
 pub use overview::{Overview, SetSize};
-pub use partition::{Cut, Cutter, Cutting, Part, Partition, PartitionStatistics};
+pub use partition::{
+    CUT, Cut, Cutter, Cutting, Neighbour, OverlappingPart, Part, Partition, PartitionStatistics,
+};
 pub use renumber::SpaceFillingCurve;
 
 /// The examples of the README as tests.

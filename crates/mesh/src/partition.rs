@@ -9,8 +9,10 @@ mod cutter;
 #[cfg(feature = "metis")]
 mod graph;
 pub(crate) mod message;
+mod overlap;
 
 pub use cutter::Cutter;
+pub use overlap::{CUT, Neighbour, OverlappingPart};
 
 use crate::{Across, Mesh, MeshError, Side, SpaceFillingCurve};
 
@@ -90,19 +92,71 @@ impl Partition {
         // Small meshes have too few runs.
         let run = if n < 4 * RUN * parts { 1 } else { RUN };
         let grid = mesh.curve_grid();
-        let mut runs: Vec<(u64, usize, usize)> = Vec::new();
+        let mut runs: Vec<(u64, Vec<u32>)> = Vec::new();
         for set in &mesh.sets {
             let first = (0..set.len()).step_by(run);
             let keys = grid.positions(mesh, set, first, SpaceFillingCurve::Hilbert);
-            let of_key = |(key, i): (u64, usize)| (key, set.first + i, set.first + (i + run).min(set.len()));
-            runs.extend(keys.into_iter().map(of_key));
+            runs.extend(keys.into_iter().map(|(key, i)| {
+                let range = set.first + i..set.first + (i + run).min(set.len());
+                (key, range.map(|element| element as u32).collect())
+            }));
         }
+        Ok(Self::of_runs(runs, n, parts, weight))
+    }
+
+    /// As [`along_curve`](Self::along_curve), with the elements of each of `chains` in one part. No element
+    /// is in two chains.
+    ///
+    /// # Errors
+    /// [`MeshError::TooManyParts`]; [`MeshError::Chains`] if there are fewer chains and other elements than
+    /// parts.
+    pub fn along_chains(
+        mesh: &Mesh,
+        parts: usize,
+        weight: impl Fn(usize) -> f64,
+        chains: &[Vec<u32>],
+    ) -> Result<Self, MeshError> {
+        if chains.is_empty() {
+            return Self::along_curve(mesh, parts, weight);
+        }
+        let n = mesh.n_elements();
+        if parts == 0 || parts > n {
+            return Err(MeshError::TooManyParts { parts, elements: n });
+        }
+        let grid = mesh.curve_grid();
+        let mut key = vec![0; n];
+        for set in &mesh.sets {
+            let positions = grid.positions(mesh, set, 0..set.len(), SpaceFillingCurve::Hilbert);
+            positions.into_iter().for_each(|(position, i)| key[set.first + i] = position);
+        }
+        let mut alone = vec![true; n];
+        chains.iter().flatten().for_each(|&element| alone[element as usize] = false);
+        let of_chain = |chain: &Vec<u32>| Some((key[*chain.get(chain.len() / 2)? as usize], chain.clone()));
+        let mut runs: Vec<(u64, Vec<u32>)> = chains.iter().filter_map(of_chain).collect();
+        runs.extend(
+            (0..n).filter(|&element| alone[element]).map(|element| (key[element], vec![element as u32])),
+        );
+        if runs.len() < parts {
+            return Err(MeshError::Chains { parts, pieces: runs.len() });
+        }
+        Ok(Self::of_runs(runs, n, parts, weight))
+    }
+
+    /// Cuts runs of elements into ranges of about equal weight; each run has a place on the curve. There are
+    /// at least as many runs as parts.
+    fn of_runs(
+        mut runs: Vec<(u64, Vec<u32>)>,
+        n: usize,
+        parts: usize,
+        weight: impl Fn(usize) -> f64,
+    ) -> Self {
         runs.sort_unstable();
-        let weights: Vec<f64> = runs.iter().map(|&(_, a, b)| (a..b).map(&weight).sum()).collect();
+        let weight_of = |run: &[u32]| run.iter().map(|&element| weight(element as usize)).sum();
+        let weights: Vec<f64> = runs.iter().map(|(_, run)| weight_of(run)).collect();
         let total: f64 = weights.iter().sum();
         let mut of = vec![0; n];
         let (mut part, mut sum) = (0, 0.0);
-        for (i, (&(_, first, end), w)) in runs.iter().zip(&weights).enumerate() {
+        for (i, ((_, run), w)) in runs.iter().zip(&weights).enumerate() {
             // The next part begins where the middle of a run has passed its share, and no later than that the
             // remaining parts get one run each.
             let share = total * (part + 1) as f64 / parts as f64;
@@ -111,19 +165,19 @@ impl Partition {
             if part + 1 < parts && i > 0 && (behind || needed) {
                 part += 1;
             }
-            of[first..end].fill(part as u32);
+            run.iter().for_each(|&element| of[element as usize] = part as u32);
             sum += w;
         }
         let out = Self { of, parts };
         // Runs of extreme weights may leave a part empty; equal numbers of runs never do.
         if out.counts().contains(&0) {
             let mut of = vec![0; n];
-            for (i, &(_, first, end)) in runs.iter().enumerate() {
-                of[first..end].fill((i * parts / runs.len()) as u32);
+            for (i, (_, run)) in runs.iter().enumerate() {
+                run.iter().for_each(|&element| of[element as usize] = (i * parts / runs.len()) as u32);
             }
-            return Ok(Self { of, parts });
+            return Self { of, parts };
         }
-        Ok(out)
+        out
     }
 
     /// Cuts the graph of elements, in which elements with a common face are neighbours, into `parts` parts of

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use dgsuite_mesh::{
-    Across, Mesh, MeshError, Part, Partition, Shape, Side, SpaceFillingCurve,
+    Across, CUT, Mesh, MeshError, OverlappingPart, Part, Partition, Shape, Side, SpaceFillingCurve,
     generate::{Box, MixedBox},
 };
 
@@ -139,4 +139,76 @@ fn metis_cuts_fewer_faces_of_a_mesh_and_balances_weights() {
     }
     let again = || Partition::by_graph(&mesh, 3, weight).unwrap();
     assert_eq!(again(), again());
+}
+
+/// The faces of an overlapping part in numbers of the whole mesh, as [`faces_of`], without the cut ones.
+fn inner_faces_of(part: &OverlappingPart) -> Vec<(Side, Across)> {
+    let cut = part.mesh.boundaries.len() as u32 - 1;
+    let of = Part { mesh: part.mesh.clone(), elements: part.elements.clone(), cuts: Vec::new() };
+    faces_of(&of).into_iter().filter(|(_, across)| *across != Across::Boundary(cut)).collect()
+}
+
+#[test]
+fn elements_of_overlapping_parts_have_all_their_neighbours() {
+    for mesh in meshes() {
+        let whole: Vec<(Side, Across)> = mesh.faces.iter().map(|f| (f.minus, f.across)).collect();
+        for n in [1, 2, 3, 7] {
+            let partition = Partition::along_curve(&mesh, n, |_| 1.0).unwrap();
+            let parts: Vec<_> = (0..n).map(|i| OverlappingPart::new(&mesh, &partition, i)).collect();
+            for (i, part) in parts.iter().enumerate() {
+                assert!(part.mesh.boundaries.last().is_some_and(|b| b.name == CUT));
+                part.mesh.check_orientation().unwrap();
+                assert!(part.mesh.faces.is_sorted_by(|a, b| a.minus < b.minus));
+                let of = |side: Side| part.elements.binary_search(&side.element).ok();
+                for (local, &e) in part.elements.iter().enumerate() {
+                    assert_eq!(part.own[local], partition.of()[e as usize] as usize == i);
+                    assert_eq!(part.mesh.tag(local), mesh.tag(e as usize));
+                    let (a, b) = (part.mesh.locate(local), mesh.locate(e as usize));
+                    assert!(part.mesh.element_points(a.0, a.1).eq(mesh.element_points(b.0, b.1)));
+                }
+                // All faces of own elements are there, as they are in the whole mesh.
+                let inner = inner_faces_of(part);
+                assert!(inner.iter().all(|face| whole.contains(face)));
+                for face in &whole {
+                    let sides = [Some(face.0), face.1.plus()];
+                    let own = sides.iter().flatten().any(|side| of(*side).is_some_and(|e| part.own[e]));
+                    assert!(!own || inner.contains(face), "part {i} of {n}");
+                }
+                // What one part sends is what the other one receives.
+                for neighbour in &part.neighbours {
+                    let other = &parts[neighbour.part as usize];
+                    let back = other.neighbours.iter().find(|back| back.part as usize == i).unwrap();
+                    let numbers = |part: &OverlappingPart, list: &[u32]| -> Vec<u32> {
+                        list.iter().map(|&e| part.elements[e as usize]).collect()
+                    };
+                    assert_eq!(numbers(part, &neighbour.sends), numbers(other, &back.receives));
+                    assert!(neighbour.sends.iter().all(|&e| part.own[e as usize]));
+                    assert!(neighbour.receives.iter().all(|&e| !part.own[e as usize]));
+                }
+                let received: usize = part.neighbours.iter().map(|n| n.receives.len()).sum();
+                assert_eq!(received, part.own.iter().filter(|own| !**own).count());
+            }
+        }
+    }
+}
+
+#[test]
+fn chains_are_never_cut() {
+    let mesh = Box::unit(Shape::Quadrilateral, 12).build().unwrap();
+    // The columns of the lower half.
+    let columns: Vec<Vec<u32>> = (0..12).map(|x| (0..6).map(|y| 12 * y + x).collect()).collect();
+    for n in [1, 2, 3, 7] {
+        let partition = Partition::along_chains(&mesh, n, |_| 1.0, &columns).unwrap();
+        for column in &columns {
+            let parts: Vec<u32> = column.iter().map(|&e| partition.of()[e as usize]).collect();
+            assert!(parts.iter().all(|part| *part == parts[0]), "{parts:?}");
+        }
+        let load = partition.statistics(&mesh, |_| 1.0).load;
+        assert!(load.iter().all(|load| (load - 1.0).abs() < 0.25), "{load:?}");
+    }
+    let all: Vec<Vec<u32>> = (0..3).map(|k| (48 * k..48 * k + 48).collect()).collect();
+    let refused = Partition::along_chains(&mesh, 4, |_| 1.0, &all).unwrap_err();
+    assert!(matches!(refused, MeshError::Chains { parts: 4, pieces: 3 }), "{refused}");
+    let plain = Partition::along_chains(&mesh, 5, |_| 1.0, &[]).unwrap();
+    assert_eq!(plain, Partition::along_curve(&mesh, 5, |_| 1.0).unwrap());
 }

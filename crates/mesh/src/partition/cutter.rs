@@ -83,7 +83,7 @@ impl<'a> Cutter<'a> {
     #[must_use]
     pub fn part(&mut self, part: usize) -> Part {
         assert!(part < self.parts(), "part {part} of {}", self.parts());
-        let (sets, points) = self.sets(part);
+        let (sets, points) = subsets(self.mesh, self.elements.of(part), &mut self.number);
         let (mesh, of) = (self.mesh, &self.partition.of);
         let inside = |side: Side| of[side.element as usize] as usize == part;
         let own = |side: Side| Side { element: self.local[side.element as usize], face: side.face };
@@ -127,34 +127,35 @@ impl<'a> Cutter<'a> {
         let elements = self.elements.of(part).to_vec();
         Part { mesh, elements, cuts: cuts.into_iter().map(|(_, _, cut)| cut).collect() }
     }
+}
 
-    /// The elements of a part, set by set, and the points that they use, numbered by first use.
-    fn sets(&mut self, part: usize) -> (Vec<ElementSet>, Vec<[f64; 3]>) {
-        let (mut sets, mut used, mut first) = (Vec::new(), Vec::new(), 0);
-        let mut rest = self.elements.of(part);
-        for set in &self.mesh.sets {
-            let n = rest.partition_point(|&element| (element as usize) < set.first + set.len());
-            let (kept, others) = rest.split_at(n);
-            rest = others;
-            if kept.is_empty() {
-                continue;
-            }
-            let kept = || kept.iter().map(|&element| element as usize - set.first);
-            let mut nodes = Vec::with_capacity(n * set.nodes_per_element());
-            for &node in kept().flat_map(|i| set.element(i)) {
-                let new = &mut self.number[node as usize];
-                if *new == NONE {
-                    *new = used.len() as u32;
-                    used.push(node);
-                }
-                nodes.push(*new);
-            }
-            let (tags, regions) = (kept().map(|i| set.tags[i]).collect(), kept().map(|i| set.regions[i]));
-            let (shape, order, regions) = (set.shape, set.order, regions.collect());
-            sets.push(ElementSet { shape, order, nodes, tags, regions, first });
-            first += n;
+/// The given elements of a mesh, ascending, set by set, and the points that they use, numbered by first use.
+/// `number` has [`NONE`] for each point of the mesh, before and after.
+pub(super) fn subsets(mesh: &Mesh, elements: &[u32], number: &mut [u32]) -> (Vec<ElementSet>, Vec<[f64; 3]>) {
+    let (mut sets, mut used, mut first) = (Vec::new(), Vec::new(), 0);
+    let mut rest = elements;
+    for set in &mesh.sets {
+        let n = rest.partition_point(|&element| (element as usize) < set.first + set.len());
+        let (kept, others) = rest.split_at(n);
+        rest = others;
+        if kept.is_empty() {
+            continue;
         }
-        used.iter().for_each(|&node| self.number[node as usize] = NONE);
-        (sets, used.into_iter().map(|node| self.mesh.points[node as usize]).collect())
+        let kept = || kept.iter().map(|&element| element as usize - set.first);
+        let mut nodes = Vec::with_capacity(n * set.nodes_per_element());
+        for &node in kept().flat_map(|i| set.element(i)) {
+            let new = &mut number[node as usize];
+            if *new == NONE {
+                *new = used.len() as u32;
+                used.push(node);
+            }
+            nodes.push(*new);
+        }
+        let (tags, regions) = (kept().map(|i| set.tags[i]).collect(), kept().map(|i| set.regions[i]));
+        let (shape, order, regions) = (set.shape, set.order, regions.collect());
+        sets.push(ElementSet { shape, order, nodes, tags, regions, first });
+        first += n;
     }
+    used.iter().for_each(|&node| number[node as usize] = NONE);
+    (sets, used.into_iter().map(|node| mesh.points[node as usize]).collect())
 }
