@@ -63,7 +63,7 @@ pub use exact_sum::{ExactSum, sum_all};
 pub use host::{Host, MAX_THREADS, Vectorized};
 pub use scalar::Scalar;
 pub use simd::{SIMD_VARIABLE, SimdLevel};
-pub use vector::{CudaVector, HostVector, Vector};
+pub use vector::{CudaVector, HostVector, Items, Summation, Vector};
 
 /// The examples of the README as tests.
 #[cfg(doctest)]

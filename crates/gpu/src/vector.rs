@@ -4,10 +4,12 @@ pub(crate) mod cuda;
 mod host;
 mod permutation;
 mod reduce;
+mod summation;
 
 pub use cuda::{CudaVector, REDUCE_HEADER};
 pub use host::HostVector;
 pub use permutation::Permutation;
+pub use summation::{Items, Summation};
 
 use crate::{GpuError, Scalar};
 

@@ -1,10 +1,11 @@
 //! Vectors on the CPU: updates in parallel pieces, reductions over the fixed tree.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{Vector, reduce};
+use super::{Summation, Vector, reduce};
 use crate::simd::simd_versions;
 use crate::{Buffer, GpuError, Host, Scalar};
 
@@ -29,6 +30,8 @@ const BLOCK: usize = 256;
 pub struct HostVector<T: Scalar> {
     data: Buffer<T>,
     host: Host,
+    /// How entries are summed; `None` for the fixed tree.
+    summation: Option<Arc<Summation>>,
 }
 
 impl<T: Scalar> HostVector<T> {
@@ -37,7 +40,7 @@ impl<T: Scalar> HostVector<T> {
     /// # Errors
     /// [`GpuError::OutOfMemory`] if there is not enough memory.
     pub fn zeros(host: &Host, len: usize) -> Result<Self, GpuError> {
-        Ok(Self { data: Buffer::zeros_on(host, len)?, host: host.clone() })
+        Ok(Self { data: Buffer::zeros_on(host, len)?, host: host.clone(), summation: None })
     }
 
     /// A copy of `values`.
@@ -52,7 +55,19 @@ impl<T: Scalar> HostVector<T> {
 
     /// A vector that takes ownership of a buffer.
     pub fn from_buffer(host: &Host, data: Buffer<T>) -> Self {
-        Self { data, host: host.clone() }
+        Self { data, host: host.clone(), summation: None }
+    }
+
+    /// The vector with sums, dot products and norms by items; vectors made [like](Vector::zeros_like) it have
+    /// them too. Operations on two vectors sum as their first one does.
+    ///
+    /// # Panics
+    /// If the summation is that of vectors of another length.
+    #[must_use]
+    pub fn summed_by(mut self, summation: Arc<Summation>) -> Self {
+        assert_eq!(summation.len(), self.data.len(), "the summation of a vector has its length");
+        self.summation = Some(summation);
+        self
     }
 
     /// Returns the buffer and releases the host.
@@ -78,7 +93,7 @@ impl<T: Scalar> HostVector<T> {
     /// Calls `work(first, piece)` for disjoint pieces that cover the vector; `first` is the index of the
     /// piece's first entry. Pieces run in parallel, so the result of each may not depend on another.
     pub fn for_each_piece(&mut self, work: impl Fn(usize, &mut [T]) + Sync + Send) {
-        let Self { data, host } = self;
+        let Self { data, host, .. } = self;
         if host.n_threads() == 1 || data.len() <= PIECE {
             for (i, piece) in data.chunks_mut(PIECE).enumerate() {
                 work(i * PIECE, piece);
@@ -194,7 +209,8 @@ impl<T: Scalar> Vector for HostVector<T> {
     }
 
     fn zeros_like(&self) -> Result<Self, GpuError> {
-        Self::zeros(&self.host, self.data.len())
+        let zeros = Self::zeros(&self.host, self.data.len())?;
+        Ok(Self { summation: self.summation.clone(), ..zeros })
     }
 
     #[track_caller]
@@ -237,6 +253,9 @@ impl<T: Scalar> Vector for HostVector<T> {
     #[track_caller]
     fn dot(&self, x: &Self) -> f64 {
         self.same_length(x);
+        if let Some(summation) = &self.summation {
+            return summation.dots(&self.host, [[&self.data, &x.data]])[0];
+        }
         self.reduce(|parallel| reduce::dot(&self.host, parallel, &self.data, &x.data))
     }
 
@@ -244,14 +263,21 @@ impl<T: Scalar> Vector for HostVector<T> {
     fn dot_two(&self, x: &Self, y: &Self) -> [f64; 2] {
         self.same_length(x);
         self.same_length(y);
+        if let Some(summation) = &self.summation {
+            return summation.dots(&self.host, [[&self.data, &x.data], [&self.data, &y.data]]);
+        }
         self.reduce(|parallel| reduce::dot_two(&self.host, parallel, &self.data, &x.data, &y.data))
     }
 
     #[track_caller]
     fn add_and_square(&mut self, a: f64, x: &Self) -> f64 {
         self.same_length(x);
+        if self.summation.is_some() {
+            self.axpby(a, x, 1.0);
+            return self.dot(self);
+        }
         let (a, parallel) = (T::from_f64(a), self.parallel());
-        let Self { data, host } = self;
+        let Self { data, host, .. } = self;
         let update = |first: usize, y: &mut [T]| {
             axpby_piece(host, y, a, &x.data[first..first + y.len()], T::ONE);
         };
@@ -267,7 +293,7 @@ impl<T: Scalar> Vector for HostVector<T> {
         self.same_length(x);
         self.same_length(y);
         let (a, b, parallel) = (T::from_f64(a), T::from_f64(b), self.parallel());
-        let Self { data, host } = self;
+        let Self { data, host, .. } = self;
         let work = |(i, (p, x)): (usize, (&mut [T], &mut [T]))| {
             // Blocks that stay in the first-level cache between the two updates.
             for (k, (p, x)) in p.chunks_mut(BLOCK).zip(x.chunks_mut(BLOCK)).enumerate() {
@@ -286,10 +312,14 @@ impl<T: Scalar> Vector for HostVector<T> {
     }
 
     fn norm_max(&self) -> f64 {
-        self.reduce(|parallel| reduce::norm_max(&self.host, parallel, &self.data))
+        let own = self.reduce(|parallel| reduce::norm_max(&self.host, parallel, &self.data));
+        self.summation.as_ref().map_or(own, |summation| summation.largest(own))
     }
 
     fn sum(&self) -> f64 {
+        if let Some(summation) = &self.summation {
+            return summation.sum(&self.host, &self.data);
+        }
         self.reduce(|parallel| reduce::sum(&self.host, parallel, &self.data))
     }
 }

@@ -5,11 +5,11 @@ use crate::rhs::discretization::PartSummary;
 use crate::space::group::needs;
 use crate::space::scheme::{MetricRule, Need};
 use dgsuite_basis::{Cubature, NodeSet, Shape};
-use dgsuite_gpu::comm::{CommError, Communicator, pass};
+use dgsuite_gpu::ExactSum;
+use dgsuite_gpu::comm::{CommError, Communicator, Joint, pass};
 use dgsuite_gpu::cuda::DevicePlane;
-use dgsuite_gpu::{ExactSum, sum_all};
 use dgsuite_mesh::{Cut, Cutter, Mesh, Part, Partition};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The environment variable that, with the value `0`, makes ranks wait for the messages of a stage before
 /// they work on it, and with `1` lets them work on inner elements meanwhile. By default they do so, but for
@@ -22,7 +22,7 @@ pub const OVERLAP_VARIABLE: &str = "DGSUITE_OVERLAP";
 /// them in the same order. Integrals, norms and step sizes are those of the whole mesh, the same on all ranks
 /// and for any number of ranks, to the last bit.
 pub struct Ranks {
-    comm: Arc<dyn Communicator>,
+    joint: Joint,
     mesh: Arc<Mesh>,
     elements: Vec<u32>,
     pub(crate) cuts: Vec<Cut>,
@@ -31,7 +31,6 @@ pub struct Ranks {
     pub(crate) needs: Vec<Need>,
     /// Whether inner elements are worked on while messages are on their way.
     overlap: Option<bool>,
-    failure: Mutex<Option<CommError>>,
 }
 
 /// Returns `result` if it is `Ok` on all ranks. Otherwise the first rank with an error returns it, and the
@@ -146,7 +145,7 @@ impl Ranks {
             Ok("1") => Some(true),
             _ => None,
         };
-        Self { comm, mesh: Arc::new(mesh), elements, cuts, needs, overlap, failure: Mutex::new(None) }
+        Self { joint: Joint::new(comm), mesh: Arc::new(mesh), elements, cuts, needs, overlap }
     }
 
     /// Sets whether inner elements are worked on while messages are on their way, instead of
@@ -158,7 +157,7 @@ impl Ranks {
 
     /// Whether devices work on inner elements while messages are on their way.
     pub(crate) fn overlaps(&self) -> bool {
-        self.overlap.unwrap_or_else(|| DevicePlane::expected(&*self.comm) != DevicePlane::Nccl)
+        self.overlap.unwrap_or_else(|| DevicePlane::expected(&**self.comm()) != DevicePlane::Nccl)
     }
 
     /// Whether the host waits for messages as soon as it has sent them.
@@ -191,33 +190,24 @@ impl Ranks {
     /// The communicator.
     #[must_use]
     pub fn comm(&self) -> &Arc<dyn Communicator> {
-        &self.comm
+        self.joint.comm()
     }
 
     /// Sums over all ranks, rounded once. After a failure of the communication they are not numbers; see
     /// [`take_failure`](Self::take_failure).
     #[must_use]
     pub fn sum(&self, sums: &mut [ExactSum]) -> Vec<f64> {
-        let n = sums.len();
-        self.kept(sum_all(self.comm.as_ref(), sums)).unwrap_or_else(|| vec![f64::NAN; n])
+        self.joint.sum(sums)
     }
 
     /// Replaces each value by the largest one of all ranks; with [`sum`](Self::sum)'s behaviour at failures.
     pub fn max(&self, values: &mut [f64]) {
-        if self.kept(self.comm.max(values)).is_none() {
-            values.fill(f64::NAN);
-        }
+        self.joint.max(values);
     }
 
     /// The result, or `None` after keeping the failure for [`take_failure`](Self::take_failure).
     pub fn kept<V>(&self, result: Result<V, CommError>) -> Option<V> {
-        result
-            .map_err(|error| {
-                let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-                // The first failure is the cause of all that follow.
-                failure.get_or_insert(error);
-            })
-            .ok()
+        self.joint.kept(result)
     }
 
     /// Sums the sizes of all ranks. Collective.
@@ -233,8 +223,8 @@ impl Ranks {
             counts[2 + row] = part.elements as i64;
             sizes[row * SIZES..(row + 1) * SIZES].copy_from_slice(&sizes_of(part));
         }
-        self.comm.sum(&mut counts)?;
-        self.comm.max(&mut sizes)?;
+        self.comm().sum(&mut counts)?;
+        self.comm().max(&mut sizes)?;
         let rows = sizes.chunks_exact(SIZES).zip(&counts[2..]).enumerate();
         let summary = rows
             .filter(|(_, (_, n))| **n > 0)
@@ -245,22 +235,22 @@ impl Ranks {
 
     /// The smallest step of all ranks, or the bad state of the first rank that has one.
     pub(crate) fn agree_on_step(&self, smallest: f64, bad: Option<&OpsError>) -> Result<f64, OpsError> {
-        let rank = self.comm.rank() as f64;
+        let rank = self.comm().rank() as f64;
         let mut values = [-smallest, if bad.is_some() { -rank } else { f64::NEG_INFINITY }];
-        self.comm.max(&mut values)?;
+        self.comm().max(&mut values)?;
         if values[1] == f64::NEG_INFINITY {
             return Ok(-values[0]);
         }
         let first = (-values[1]) as usize;
         let mut message = bad.map_or_else(Vec::new, encode);
-        self.comm.broadcast(first, &mut message)?;
+        self.comm().broadcast(first, &mut message)?;
         Err(decode(&message))
     }
 
     /// Returns the first failure of the communication since the last call.
     #[must_use]
     pub fn take_failure(&self) -> Option<CommError> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.joint.take_failure()
     }
 }
 
