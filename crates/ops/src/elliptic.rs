@@ -96,21 +96,26 @@ pub use continuous::VertexInterpolation;
 pub use field::EllipticErrors;
 pub use flux_points::FluxPoints;
 
-pub use linelets::{LineletInverse, LineletSummary};
+pub use linelets::{LineletInverse, LineletSummary, Linelets};
 pub use places::elliptic_places;
 pub(crate) use reaction::check_factor;
+pub use space::gathering::Gathering;
+pub use space::ranks::EllipticRanks;
 pub use transfer::PTransfer;
 
 use crate::error::OpsError;
 use crate::lanes::simd::{PackScalar, checked};
+use crate::rhs::ranks::agree;
 use apply::Scratch;
 use coefficient::Coefficient;
-use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
-use dgsuite_mesh::Mesh;
+use dgsuite_basis::lattice::lattice_len;
+use dgsuite_gpu::{Buffer, Element, Host, SimdLevel, Summation};
+use dgsuite_mesh::{CUT, Mesh};
 use foreign::ForeignLanes;
 use mass::Mass;
 use part::PartOperator;
 use schedule::{Schedule, Sizes};
+use space::ranks::{Kind, Refresh};
 use space::{Beyond, Problem, Space};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -179,6 +184,8 @@ pub struct Sipdg<T: Element> {
     published: Mutex<Vec<Buffer<T>>>,
     scratch: Vec<Mutex<Scratch<T>>>,
     mass: OnceLock<Mass<T>>,
+    /// Brings results of elements of other ranks.
+    refresh: Option<Refresh>,
 }
 
 impl<T: PackScalar> Sipdg<T> {
@@ -197,6 +204,54 @@ impl<T: PackScalar> Sipdg<T> {
         lambda: &Field<'_>,
         boundaries: &[(String, EllipticBoundary)],
         host: Arc<Host>,
+    ) -> Result<Self, OpsError> {
+        Self::with(mesh, (options, options.order), [kappa, lambda], boundaries, host, None)
+    }
+
+    /// The operator of another order for the problem of [`new`](Self::new), with its coefficients: that of
+    /// [`at_order`](Self::at_order), without setting up the operator of the problem's order.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new) and [`at_order`](Self::at_order).
+    pub fn at(
+        mesh: Arc<Mesh>,
+        (options, order): (&SipdgOptions, usize),
+        kappa: &Field<'_>,
+        lambda: &Field<'_>,
+        boundaries: &[(String, EllipticBoundary)],
+        host: Arc<Host>,
+    ) -> Result<Self, OpsError> {
+        check_order(order)?;
+        Self::with(mesh, (options, order), [kappa, lambda], boundaries, host, None)
+    }
+
+    /// Sets up the operator on several ranks, on each for its share. Functions of elements are called with
+    /// the numbers of the rank's mesh. Collective.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new), and errors of the communication.
+    pub fn on_ranks(
+        ranks: &Arc<EllipticRanks>,
+        options: &SipdgOptions,
+        kappa: &Field<'_>,
+        lambda: &Field<'_>,
+        boundaries: &[(String, EllipticBoundary)],
+        host: Arc<Host>,
+    ) -> Result<Self, OpsError> {
+        let mut all = boundaries.to_vec();
+        all.push((CUT.to_owned(), EllipticBoundary::Neumann));
+        let ranks = Arc::clone(ranks);
+        let options = (options, options.order);
+        Self::with(Arc::clone(ranks.mesh()), options, [kappa, lambda], &all, host, Some(ranks))
+    }
+
+    fn with(
+        mesh: Arc<Mesh>,
+        (options, at): (&SipdgOptions, usize),
+        [kappa, lambda]: [&Field<'_>; 2],
+        boundaries: &[(String, EllipticBoundary)],
+        host: Arc<Host>,
+        ranks: Option<Arc<EllipticRanks>>,
     ) -> Result<Self, OpsError> {
         check_order(options.order)?;
         let refuse = |reason: String| Err(OpsError::Elliptic { reason });
@@ -227,33 +282,50 @@ impl<T: PackScalar> Sipdg<T> {
             condition.push(found);
         }
         let order = options.order;
-        let kappa = Coefficient::new("kappa", &mesh, order, kappa, &host)?;
-        let lambda = Coefficient::new("lambda", &mesh, order, lambda, &host)?;
+        let on = ranks.as_deref();
+        let kappa = Coefficient::new("kappa", &mesh, order, kappa, &host)?.on(on)?;
+        let lambda = Coefficient::new("lambda", &mesh, order, lambda, &host)?.on(on)?;
         let (options, boundaries) = (*options, boundaries.to_vec());
         let packings = crate::space::packing::Packings::default();
-        let problem = Problem { mesh, host, options, kappa, lambda, boundaries, condition, packings };
-        Self::of_problem(Arc::new(problem), order, None)
+        let lines = Arc::new(OnceLock::new());
+        let problem =
+            Problem { mesh, host, options, kappa, lambda, boundaries, condition, packings, ranks, lines };
+        Self::of_problem(Arc::new(problem), at, None)
     }
 
     /// The operator of a problem, with the penalty of another order if its trace constants are given.
     fn of_problem(problem: Arc<Problem>, order: usize, trace: Option<&[f64]>) -> Result<Self, OpsError> {
         let level = checked(problem.host.simd());
         let host = Arc::clone(&problem.host);
-        let mut space = Space::<T>::new(problem, order, level)?;
+        let ranks = problem.ranks.clone();
+        let space = Space::<T>::new(problem, order, level);
+        let mut space = match &ranks {
+            Some(ranks) => agree(ranks.joint().comm().as_ref(), space)?,
+            None => space?,
+        };
         if let Some(trace) = trace {
             space.trace = trace.to_vec();
         }
-        let mut operators = (0..space.groups.len())
-            .map(|g| {
-                let parts = 0..space.groups[g].parts.len();
-                parts.map(|p| PartOperator::new(&space, g, p, level)).collect::<Result<Vec<_>, _>>()
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        let of_part = |g: usize, p: usize| part::coefficients(&space, g, p);
+        let of_group = |g: usize| (0..space.groups[g].parts.len()).map(|p| of_part(g, p)).collect();
+        let found: Vec<Vec<(_, Kind)>> =
+            (0..space.groups.len()).map(of_group).collect::<Result<_, OpsError>>()?;
+        let mut kinds: Vec<Vec<Kind>> =
+            found.iter().map(|parts| parts.iter().map(|(_, kind)| *kind).collect()).collect();
+        space.agree(&mut kinds)?;
+        let mut operators = Vec::new();
+        for (g, (found, kinds)) in found.into_iter().zip(kinds).enumerate() {
+            let parts = found.into_iter().zip(kinds).enumerate();
+            let part = |(p, ((found, _), kind))| PartOperator::new(&space, [g, p], level, (found, kind));
+            operators.push(parts.map(part).collect::<Result<Vec<_>, OpsError>>()?);
+        }
         let foreign: Vec<ForeignLanes<T>> =
             (0..operators.len()).map(|g| ForeignLanes::new(&space, g)).collect();
-        for (g, foreign) in foreign.iter().enumerate() {
-            if let [part] = &mut operators[g][..] {
-                part.change_form(&space.tables[g][0], foreign, (level, space.groups[g].state.lanes))?;
+        let meets: Vec<bool> = foreign.iter().map(ForeignLanes::meets_others).collect();
+        for (g, meets) in space.meet_others(&meets)?.into_iter().enumerate() {
+            if space.is_uniform(g) && !meets {
+                let lanes = space.groups[g].state.lanes;
+                operators[g][0].change_form(&space.tables[g][0], (level, lanes))?;
             }
         }
         let several = space.groups.len() > 1;
@@ -267,13 +339,16 @@ impl<T: PackScalar> Sipdg<T> {
         for (group, block) in foreign.iter().flat_map(|m| m.read_blocks(&space)) {
             read_by_others[group][block] = true;
         }
+        let uniform: Vec<bool> = (0..space.groups.len()).map(|g| space.is_uniform(g)).collect();
         let schedules: Vec<Schedule<1>> = space
             .groups
             .iter()
+            .zip(uniform)
             .zip(&mut space.connectivity.neighbours)
             .zip(&mut operators)
-            .map(|((g, n), parts)| {
+            .map(|(((g, uniform), n), parts)| {
                 if let [part] = &mut parts[..]
+                    && uniform
                     && part.rectangular
                 {
                     part.meet(n, &g.face_offsets, g.state.lanes);
@@ -293,7 +368,19 @@ impl<T: PackScalar> Sipdg<T> {
             .collect::<Result<_, _>>()?;
         let published = Mutex::new(published);
         let mass = OnceLock::new();
-        Ok(Self { space, level, operators, foreign, schedules, read_by_others, published, scratch, mass })
+        let refresh = ranks.map(|ranks| Refresh::new(&space, &ranks)).transpose()?;
+        Ok(Self {
+            space,
+            level,
+            operators,
+            foreign,
+            schedules,
+            read_by_others,
+            published,
+            scratch,
+            mass,
+            refresh,
+        })
     }
 
     /// The operator of the same problem for another order.
@@ -339,11 +426,35 @@ impl<T: PackScalar> Sipdg<T> {
         self.space.len()
     }
 
-    /// Number of unknowns.
+    /// Number of unknowns; on several ranks that of all of them.
     #[must_use]
     pub fn dofs(&self) -> usize {
-        let of_group = |g: &crate::space::group::Group<T>| g.real_slots().count() * g.state.rows;
-        self.space.groups.iter().map(of_group).sum()
+        let of_set = |set: &dgsuite_mesh::ElementSet| set.len() * lattice_len(set.shape, self.space.order);
+        self.whole_mesh().sets.iter().map(of_set).sum()
+    }
+
+    /// This rank's share, if there are several.
+    #[must_use]
+    pub fn ranks(&self) -> Option<&Arc<EllipticRanks>> {
+        self.space.problem.ranks.as_ref()
+    }
+
+    /// How vectors are summed: by element, over all ranks.
+    #[must_use]
+    pub fn summation(&self) -> Arc<Summation> {
+        Arc::new(self.space.summation())
+    }
+
+    /// Replaces the entries of elements of other ranks by theirs. Functions that couple elements do it
+    /// themselves; inverses of blocks and of linelets need it afterwards. Collective.
+    ///
+    /// # Panics
+    /// If the vector does not have [`len`](Self::len) entries.
+    pub fn refresh(&self, vector: &mut [T]) {
+        assert!(vector.len() == self.len(), "vectors of {} entries", self.len());
+        if let Some(refresh) = &self.refresh {
+            refresh.run(vector);
+        }
     }
 
     /// Polynomial order.
@@ -380,7 +491,13 @@ impl<T: PackScalar> Sipdg<T> {
         (0..self.operators.len()).map(of_group).sum()
     }
 
-    /// The mesh.
+    /// The whole mesh; without several ranks it is [`mesh`](Self::mesh).
+    #[must_use]
+    pub fn whole_mesh(&self) -> &Arc<Mesh> {
+        self.ranks().map_or_else(|| self.mesh(), |ranks| ranks.whole())
+    }
+
+    /// The mesh; on several ranks that of this one.
     #[must_use]
     pub fn mesh(&self) -> &Arc<Mesh> {
         &self.space.problem.mesh
@@ -397,7 +514,7 @@ impl<T: PackScalar> Sipdg<T> {
     pub fn is_singular(&self) -> bool {
         let problem = &self.space.problem;
         problem.lambda.is_zero()
-            && problem.mesh.boundary_counts().iter().enumerate().all(|(b, &faces)| {
+            && self.whole_mesh().boundary_counts().iter().enumerate().all(|(b, &faces)| {
                 faces == 0
                     || match problem.boundary(b as u32) {
                         EllipticBoundary::Dirichlet => false,

@@ -122,7 +122,7 @@ impl<T: PackScalar> Sipdg<T> {
                 self.publish_for_others(g, u, out);
             }
             let published = &published[..];
-            let mut rest = au;
+            let mut rest = &mut *au;
             for (g, group) in self.space.groups.iter().enumerate() {
                 let (own, others) = rest.split_at_mut(group.state.len());
                 rest = others;
@@ -142,6 +142,8 @@ impl<T: PackScalar> Sipdg<T> {
                 }
             }
         });
+        drop(guard);
+        self.refresh(au);
     }
 
     /// Computes `A u` of one run; `others` holds the values that groups publish for each other.

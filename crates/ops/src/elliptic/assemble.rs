@@ -536,6 +536,8 @@ impl<T: PackScalar> Sipdg<T> {
                 });
             });
         }
+        // Faces of elements of other ranks may be missing here.
+        self.refresh(&mut out);
         out
     }
 }

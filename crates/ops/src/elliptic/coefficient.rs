@@ -6,6 +6,7 @@
 //! because the cubature points of the projection lie inside the elements.
 
 use super::Field;
+use super::space::ranks::EllipticRanks;
 use crate::error::OpsError;
 use crate::space::group::element_points;
 use crate::space::positions::image;
@@ -27,6 +28,8 @@ pub(super) struct Coefficient {
     /// Coefficients of the orthonormal modes, empty for constants; the outer array is empty if all elements
     /// have constants.
     modes: Vec<Vec<f64>>,
+    /// Whether it vanishes in all elements.
+    zero: bool,
 }
 
 impl Coefficient {
@@ -62,11 +65,25 @@ impl Coefficient {
         if modes.iter().all(Vec::is_empty) {
             modes.clear();
         }
-        let out = Self { name, order, value, modes };
+        let zero = modes.is_empty() && value.iter().all(|v| *v == 0.0);
+        let out = Self { name, order, value, modes, zero };
         for element in 0..out.value.len() {
             out.check(mesh, element, &[out.value[element]])?;
         }
         Ok(out)
+    }
+
+    /// The coefficient with what is known of all ranks. Collective.
+    pub(super) fn on(mut self, ranks: Option<&EllipticRanks>) -> Result<Self, OpsError> {
+        if let Some(ranks) = ranks {
+            let mut flags = [!self.modes.is_empty(), !self.zero];
+            ranks.any(&mut flags)?;
+            if flags[0] && self.modes.is_empty() {
+                self.modes = vec![Vec::new(); self.value.len()];
+            }
+            self.zero = !flags[1];
+        }
+        Ok(self)
     }
 
     /// Whether the coefficient is constant in every element.
@@ -76,7 +93,7 @@ impl Coefficient {
 
     /// Whether the coefficient vanishes.
     pub(super) fn is_zero(&self) -> bool {
-        self.modes.is_empty() && self.value.iter().all(|v| *v == 0.0)
+        self.zero
     }
 
     /// Values of the modes at reference points of a shape.

@@ -11,6 +11,7 @@ use crate::space::geometry::{gradients, volume_factors};
 use crate::space::positions::image;
 use crate::space::positions::{inside, positions};
 use dgsuite_basis::{LagrangeBasis, Matrix, Quadrature, ReferenceElement, Shape, lattice::lattice};
+use dgsuite_gpu::ExactSum;
 use rayon::prelude::*;
 use std::convert::Infallible;
 
@@ -111,6 +112,17 @@ impl<T: PackScalar> Space<T> {
         let (set, _) = mesh.locate(element);
         let (shape, order) = (mesh.sets[set].shape, mesh.sets[set].order);
         &rules[rules.iter().position(|r| (r.shape, r.order) == (shape, order)).unwrap_or(0)]
+    }
+
+    /// Sums over all ranks.
+    fn total<const N: usize>(&self, sums: &mut [ExactSum; N]) -> [f64; N] {
+        match &self.problem.ranks {
+            None => std::array::from_fn(|i| sums[i].value()),
+            Some(ranks) => {
+                let values = ranks.joint().sum(sums);
+                std::array::from_fn(|i| values[i])
+            }
+        }
     }
 
     /// Calls `work` for all elements in parallel; results are in the order of the mesh.
@@ -336,12 +348,20 @@ impl<T: PackScalar> Sipdg<T> {
             }
             out
         };
-        let mut sum = [0.0; 4];
-        for e in space.each(of_element) {
-            sum = [sum[0] + e[0], sum[1] + e[1], sum[2].max(e[2]), sum[3] + e[3]];
+        let mut sums = [const { ExactSum::new() }; 3];
+        let mut largest = [0.0_f64];
+        for (element, [l1, l2, linf, energy]) in space.each(of_element).into_iter().enumerate() {
+            if space.counts(element) {
+                sums.iter_mut().zip([l1, l2, energy]).for_each(|(sum, x)| sum.add(x));
+                largest[0] = largest[0].max(linf);
+            }
         }
-        let energy = gradient.map(|_| sum[3].sqrt());
-        EllipticErrors { l1: sum[0], l2: sum[1].sqrt(), linf: sum[2], energy }
+        let [l1, l2, energy] = space.total(&mut sums);
+        if let Some(ranks) = self.ranks() {
+            ranks.joint().max(&mut largest);
+        }
+        let energy = gradient.map(|_| energy.sqrt());
+        EllipticErrors { l1, l2: l2.sqrt(), linf: largest[0], energy }
     }
 
     /// Computes `∫ u`.
@@ -353,11 +373,25 @@ impl<T: PackScalar> Sipdg<T> {
             let value = interp.mul_vec(&space.coefficients(u, element));
             value.iter().zip(space.terms(element).jw).map(|(v, w)| v * w).sum()
         };
-        space.each(of_element).iter().sum()
+        let own =
+            space.each(of_element).into_iter().enumerate().filter(|(element, _)| space.counts(*element));
+        let mut sum = [own.map(|(_, x)| x).collect::<ExactSum>()];
+        space.total(&mut sum)[0]
+    }
+
+    /// A vector from numbers of elements of the whole mesh and their nodes.
+    #[must_use]
+    pub fn numbered(&self, of: impl Fn(usize, usize) -> f64 + Sync + Send) -> Vec<T> {
+        let space = &self.space;
+        space.scatter(&space.list(|element, all: &mut Vec<f64>| {
+            let number = space.number(element);
+            all.extend((0..space.n_basis(element)).map(|node| of(number, node)));
+        }))
     }
 
     /// Samples values on the lattice of an order, shape by shape, like
-    /// [`Discretization::sample`](crate::Discretization::sample); one field.
+    /// [`Discretization::sample`](crate::Discretization::sample); one field. On several ranks these are the
+    /// values in own elements, which have the numbers of the rank's mesh.
     #[must_use]
     pub fn sample(&self, u: &[T], order: usize) -> Vec<Sample> {
         let space = &self.space;
@@ -367,7 +401,8 @@ impl<T: PackScalar> Sipdg<T> {
             .map(|group| {
                 let points = lattice(group.shape, order);
                 let basis = group.parts[0].reference.evaluate(&points);
-                let elements: Vec<usize> = group.real_slots().map(|s| group.elements[s] as usize).collect();
+                let all = group.real_slots().map(|s| group.elements[s] as usize);
+                let elements: Vec<usize> = all.filter(|element| space.counts(*element)).collect();
                 let mesh = &space.problem.mesh;
                 let places: Vec<Matrix> = mesh
                     .sets

@@ -99,6 +99,11 @@ impl<T: PackScalar> ForeignLanes<T> {
         self.first[block] < self.first[block + 1] || self.first_robin[block] < self.first_robin[block + 1]
     }
 
+    /// Whether a side of this group has its neighbour in another group.
+    pub(super) fn meets_others(&self) -> bool {
+        self.foreign.iter().any(|m| matches!(m.from, From::Group { .. }))
+    }
+
     /// Groups and blocks from which foreign lanes of this group read.
     pub(super) fn read_blocks<'a>(
         &'a self,

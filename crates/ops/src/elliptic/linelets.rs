@@ -33,6 +33,7 @@ use crate::space::layout::Layout;
 use dgsuite_basis::Shape;
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use factor::{Size, solve};
+use find::Link;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -132,6 +133,27 @@ struct GroupInverse<T: Element> {
     diagonal: Buffer<T>,
     /// The member of each slot, or [`NOWHERE`].
     members: Vec<u32>,
+}
+
+/// The linelets of a mesh.
+#[derive(Clone, Debug, Default)]
+pub struct Linelets(Vec<Vec<Link>>);
+
+impl Linelets {
+    /// The elements of each, in their order, as numbered in the mesh.
+    #[must_use]
+    pub fn elements(&self) -> Vec<Vec<u32>> {
+        self.0.iter().map(|line| line.iter().map(|link| link.element).collect()).collect()
+    }
+
+    /// Those whose elements have other numbers, in these.
+    pub(super) fn renumbered(&self, number: impl Fn(u32) -> Option<u32>) -> Self {
+        let of_line = |line: &Vec<Link>| {
+            let link = |link: &Link| Some(Link { element: number(link.element)?, ..*link });
+            line.iter().map(link).collect::<Option<Vec<Link>>>()
+        };
+        Self(self.0.iter().filter_map(of_line).collect())
+    }
 }
 
 /// A linelet: its members, and where its unknowns and factors start.

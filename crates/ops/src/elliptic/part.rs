@@ -9,11 +9,11 @@
 //! coefficients (`bernstein`).
 
 use super::bernstein::Bernstein;
-use super::foreign::{self, ForeignLanes};
 use super::lines::Lines;
 use super::lines::boxes::prefetch::Ahead;
 use super::simplex::Simplex;
 use super::space::Space;
+use super::space::ranks::Kind;
 use super::tables::{Tables, clean};
 use crate::error::OpsError;
 use crate::lanes::panel::{Panels, Rows};
@@ -112,22 +112,28 @@ impl Volume {
 }
 
 impl<T: PackScalar> PartOperator<T> {
-    pub(super) fn new(space: &Space<T>, g: usize, p: usize, level: SimdLevel) -> Result<Self, OpsError> {
+    /// From the coefficients of the part and the facts on which all ranks have agreed.
+    pub(super) fn new(
+        space: &Space<T>,
+        [g, p]: [usize; 2],
+        level: SimdLevel,
+        (coefficients, kind): (Coefficients<T>, Kind),
+    ) -> Result<Self, OpsError> {
         let (group, tables) = (&space.groups[g], &space.tables[g][p]);
         let part = &group.parts[p];
         let reference = &tables.reference;
         let lanes = group.state.lanes;
         let (np, nf) = (reference.n_basis, reference.face_points.len());
-        let (kappa, lambda) = (&space.problem.kappa, &space.problem.lambda);
-        let constant = part.spec.rule == MetricRule::Affine
-            && kappa.is_piecewise_constant()
-            && lambda.is_piecewise_constant();
+        let constant = is_constant(space, g, p);
         let volume = Volume::new(tables, constant);
         let n_points = volume.gradient[0].rows();
-        let n_values = if lambda.is_zero() { 0 } else { volume.values.rows() };
+        let n_values = if space.problem.lambda.is_zero() { 0 } else { volume.values.rows() };
 
-        let Coefficients { metric, face, shares, orthogonal } =
-            coefficients(space, g, p, !constant, n_values > 0)?;
+        let Coefficients { metric, face, mut shares } = coefficients;
+        if constant && !kind.jumps {
+            shares = Buffer::zeros(0)?;
+        }
+        let orthogonal = !kind.skew;
         let rows = T::panel_rows(level, 1);
         let (first_block, n_blocks) = (part.first_block, part.n_blocks);
         let simplex = constant.then(|| Simplex::new(tables, n_values > 0, rows, lanes)).flatten();
@@ -277,7 +283,7 @@ impl<T: PackScalar> PartOperator<T> {
         }
     }
 
-    /// Changes a part that is its whole group to Bernstein form, if it consists of affine simplices whose
+    /// Changes a part that is its whole group to Bernstein form, if it consists of affine simplices. Their
     /// neighbours are in the group.
     ///
     /// # Errors
@@ -285,11 +291,9 @@ impl<T: PackScalar> PartOperator<T> {
     pub(super) fn change_form(
         &mut self,
         tables: &Tables,
-        of_group: &ForeignLanes<T>,
         (level, lanes): (SimdLevel, usize),
     ) -> Result<(), OpsError> {
-        let alone = of_group.foreign.iter().all(|m| matches!(m.from, foreign::From::Ghost { .. }));
-        if self.simplex.is_some() && alone {
+        if self.simplex.is_some() {
             self.bernstein = Bernstein::new(tables, self.n_values > 0, level, lanes)?;
             if let Some(form) = &self.bernstein {
                 form.adopt(tables.reference.spec.shape, &mut self.face, lanes);
@@ -372,21 +376,26 @@ fn below(mut first: Rows, second: &Rows) -> Rows {
 }
 
 /// Rows of coefficients of a part.
-struct Coefficients<T: Element> {
+pub(super) struct Coefficients<T: Element> {
     metric: Buffer<T>,
     face: Buffer<T>,
     shares: Buffer<T>,
-    /// Whether all tangential factors vanish.
-    orthogonal: bool,
 }
 
-fn coefficients<T: PackScalar>(
+/// Whether κ, λ and the map are constant in each element of a part.
+fn is_constant<T: PackScalar>(space: &Space<T>, g: usize, p: usize) -> bool {
+    space.groups[g].parts[p].spec.rule == MetricRule::Affine
+        && space.problem.kappa.is_piecewise_constant()
+        && space.problem.lambda.is_piecewise_constant()
+}
+
+/// The coefficients of a part, and facts of them.
+pub(super) fn coefficients<T: PackScalar>(
     space: &Space<T>,
     g: usize,
     p: usize,
-    per_point: bool,
-    values: bool,
-) -> Result<Coefficients<T>, OpsError> {
+) -> Result<(Coefficients<T>, Kind), OpsError> {
+    let (per_point, values) = (!is_constant(space, g, p), !space.problem.lambda.is_zero());
     let (group, tables) = (&space.groups[g], &space.tables[g][p]);
     let part = &group.parts[p];
     let (dim, lanes) = (space.problem.mesh.dim, group.state.lanes);
@@ -466,8 +475,8 @@ fn coefficients<T: PackScalar>(
             })
             .reduce(|| (true, true), |a, b| (a.0 && b.0, a.1 && b.1))
     });
-    if equal || per_point {
+    if per_point {
         shares = Buffer::zeros(0)?;
     }
-    Ok(Coefficients { metric, face, shares, orthogonal })
+    Ok((Coefficients { metric, face, shares }, Kind { skew: !orthogonal, jumps: !equal }))
 }

@@ -73,11 +73,14 @@ impl Problem {
     pub(super) fn with_reaction(&self, lambda: f64) -> Result<Self, OpsError> {
         let of = Arc::clone(&self.mesh);
         Ok(Self {
-            lambda: Coefficient::new("lambda", &of, self.options.order, &|_, _| lambda, &self.host)?,
+            lambda: Coefficient::new("lambda", &of, self.options.order, &|_, _| lambda, &self.host)?
+                .on(self.ranks.as_deref())?,
             kappa: self.kappa.clone(),
             boundaries: self.boundaries.clone(),
             condition: self.condition.clone(),
             packings: self.packings.clone(),
+            ranks: self.ranks.clone(),
+            lines: Arc::clone(&self.lines),
             host: Arc::clone(&self.host),
             options: self.options,
             mesh: of,

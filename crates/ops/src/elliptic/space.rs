@@ -3,7 +3,11 @@
 //! All set-up code (operators of blocks, assembled matrix, right-hand side) reads geometry and coefficients
 //! here.
 
+pub(super) mod gathering;
+pub(super) mod ranks;
+
 use super::coefficient::Coefficient;
+use super::linelets::Linelets;
 use super::tables::{Tables, specify};
 use super::{EllipticBoundary, SipdgOptions};
 use crate::error::OpsError;
@@ -11,14 +15,15 @@ use crate::lanes::simd::PackScalar;
 use crate::space::connect::{Connectivity, connect, places};
 use crate::space::geometry::{dot, face_factors, gradients, volume_factors};
 use crate::space::group::{Group, build_with, element_points};
-use crate::space::layout::Lanes;
+use crate::space::layout::{Lanes, PerPoint};
 use crate::space::packing::Packings;
 use crate::space::scheme::{MetricRule, PartSpec, Scheme, resolve};
 use dgsuite_basis::Matrix;
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use dgsuite_mesh::{Across, Mesh, Side};
+use ranks::EllipticRanks;
 use rayon::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Number of elements that one task processes.
 const PIECE: usize = 256;
@@ -36,6 +41,10 @@ pub(super) struct Problem {
     pub(super) condition: Vec<Option<usize>>,
     /// The assignment of elements to blocks, for all orders.
     pub(super) packings: Packings,
+    /// This rank's share, if there are several.
+    pub(super) ranks: Option<Arc<EllipticRanks>>,
+    /// The linelets, once they have been found, for all orders and for any λ.
+    pub(super) lines: Arc<OnceLock<Linelets>>,
 }
 
 impl Problem {
@@ -106,15 +115,27 @@ impl<T: PackScalar> Space<T> {
         let mesh = Arc::clone(&problem.mesh);
         let lanes = Lanes::Simd(level);
         let packings = &problem.packings;
+        let whole = problem.ranks.as_ref().map(|ranks| ranks.needs());
         let mut loads = Vec::new();
+        let mut shapes = Vec::new();
         let mut groups = problem.host.install(|| {
-            build_with::<T>(&mesh, crate::Form::Weak, 1, lanes, packings, None, &[], |needs| {
+            build_with::<T>(&mesh, crate::Form::Weak, 1, lanes, packings, whole, &[], |own| {
+                let needs = whole.unwrap_or(own);
+                shapes = needs.iter().map(|need| need.shape).collect();
                 loads = resolve(&Scheme::loads_on_elliptic_nodes(order), needs)?;
                 Ok(specify(order, needs))
             })
         })?;
         // As the parts of groups: affine elements first.
-        let loads = loads.into_iter().map(|(a, b)| a.into_iter().chain(b).collect()).collect();
+        let of_group = |group: &Group<T>| {
+            let at = shapes.iter().position(|shape| *shape == group.shape).unwrap_or(0);
+            let of_part = |part: &crate::space::group::Part<T>| match part.kind {
+                PerPoint::No => loads[at].0,
+                PerPoint::Yes => loads[at].1,
+            };
+            group.parts.iter().filter_map(of_part).collect()
+        };
+        let loads = groups.iter().map(of_group).collect();
         let connectivity = connect(&mesh, &groups, &[])?;
         let tables = groups
             .iter()

@@ -129,14 +129,14 @@ impl ElementHalo {
     }
 }
 
-fn scalars<T: PackScalar>(bytes: &[u8]) -> &[T] {
+pub(crate) fn scalars<T: PackScalar>(bytes: &[u8]) -> &[T] {
     // SAFETY: every bit pattern is a scalar.
     let (before, values, after) = unsafe { bytes.align_to() };
     assert!(before.is_empty() && after.is_empty(), "messages are aligned and hold whole scalars");
     values
 }
 
-fn scalars_mut<T: PackScalar>(bytes: &mut [u8]) -> &mut [T] {
+pub(crate) fn scalars_mut<T: PackScalar>(bytes: &mut [u8]) -> &mut [T] {
     // SAFETY: every bit pattern is a scalar, and every scalar is bytes.
     let (before, values, after) = unsafe { bytes.align_to_mut() };
     assert!(before.is_empty() && after.is_empty(), "messages are aligned and hold whole scalars");

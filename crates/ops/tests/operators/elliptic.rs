@@ -8,6 +8,7 @@ mod convergence;
 mod linelets;
 mod operator;
 mod places;
+mod ranks;
 mod reaction;
 mod transfer;
 

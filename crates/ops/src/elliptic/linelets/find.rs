@@ -1,9 +1,12 @@
 //! Finds linelets: chains of elements that are strongly coupled across their long faces.
 
+use super::Linelets;
 use crate::elliptic::{Beyond, Space};
 use crate::lanes::simd::PackScalar;
 use crate::space::geometry::{cross, dot};
 use dgsuite_basis::Shape;
+use dgsuite_gpu::SimdLevel;
+use std::sync::Arc;
 
 /// Two elements are coupled strongly if their face is at least as strong as this multiple of their weakest
 /// faces, which is about the square of their aspect ratio. Slightly less than 4, so that rounding does not
@@ -68,9 +71,22 @@ struct Stretching {
 }
 
 impl<T: PackScalar> Space<T> {
+    /// The linelets of the problem, which are found once for all orders, with the cubature of order 1, or
+    /// known of the whole mesh: the same on all levels and for any number of ranks.
+    pub(super) fn linelets(&self, level: SimdLevel) -> &Linelets {
+        let problem = &self.problem;
+        if let Some(ranks) = &problem.ranks {
+            return ranks.lines();
+        }
+        problem.lines.get_or_init(|| {
+            let linear = Space::<f64>::new(Arc::clone(problem), 1, level);
+            Linelets(linear.map_or_else(|_| self.find_linelets(), |linear| linear.find_linelets()))
+        })
+    }
+
     /// Finds the linelets of the mesh: each element with strong faces is in one of them. The strength of a
     /// face is `κ |E| / h²` of the stronger side, where h is the height of the element above the face.
-    pub(super) fn find_linelets(&self) -> Vec<Vec<Link>> {
+    fn find_linelets(&self) -> Vec<Vec<Link>> {
         let mesh = &self.problem.mesh;
         let n = mesh.n_elements();
         let of_side = self.side_strengths();

@@ -3,7 +3,7 @@
 use super::factor::{Size, factor_len, factorise};
 use super::find::{Across, Link, directions};
 use super::lobatto::Lobatto;
-use super::{GroupInverse, Line, LineletInverse, Member, NOWHERE, Reduced, WEIGHT, reduced};
+use super::{GroupInverse, Line, LineletInverse, Linelets, Member, NOWHERE, Reduced, WEIGHT, reduced};
 use crate::elliptic::assemble::add_coupling;
 use crate::elliptic::functions::Functions;
 use crate::elliptic::tables::clean;
@@ -31,12 +31,10 @@ struct OfMember<'a> {
 type Key = (usize, usize, u8, bool);
 
 impl<T: PackScalar> Sipdg<T> {
-    /// Finds the linelets without setting them up: the elements of each, in their order, as numbered in the
-    /// mesh.
+    /// Finds the linelets without setting them up; on several ranks, returns those of own elements.
     #[must_use]
-    pub fn linelets(&self) -> Vec<Vec<u32>> {
-        let elements = |line: Vec<Link>| line.iter().map(|link| link.element).collect();
-        self.space.find_linelets().into_iter().map(elements).collect()
+    pub fn linelets(&self) -> &Linelets {
+        self.space.linelets(self.level)
     }
 
     /// Sets up point Jacobi with linelets.
@@ -64,7 +62,7 @@ impl<T: PackScalar> Sipdg<T> {
 impl<T: PackScalar> Space<T> {
     fn linelet_inverse(&self, level: SimdLevel) -> Result<LineletInverse<T>, OpsError> {
         let space = self;
-        let found = space.find_linelets();
+        let found = &space.linelets(level).0;
         let host = Arc::clone(&space.problem.host);
         let mut groups = Vec::new();
         // The nodes of the smoother's basis, and the values of its functions at the operator's nodes.
@@ -106,7 +104,7 @@ impl<T: PackScalar> Space<T> {
         let mut tables: BTreeMap<Key, (u32, Functions<'static>)> = BTreeMap::new();
         let mut keys: Vec<Option<Key>> = Vec::new();
         let mut n_factors = 0;
-        for line in &found {
+        for line in found {
             let is_tensor = |link: &Link| {
                 matches!(
                     space.problem.mesh.shape(link.element as usize),

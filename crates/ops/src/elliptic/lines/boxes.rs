@@ -21,10 +21,8 @@ const SAME: f64 = 1e-11;
 
 /// Tables for nodes that are mirror images of one another.
 pub(crate) struct Mirrored<T> {
-    /// Value and outward derivative at the second end, `[value, derivative][i]`.
-    end: Vec<T>,
-    /// The same for sums and differences of nodes, `[even, odd][value, derivative][i]`, first half of the
-    /// nodes.
+    /// Value and outward derivative at the second end for sums and differences of nodes,
+    /// `[even, odd][value, derivative][i]`, first half of the nodes.
     ends: Vec<T>,
     /// `Σ_q ∂φ_i/∂r w_q ∂φ_j/∂r` from sums to sums, then from differences to differences, `[i][j]`, first
     /// half of the nodes.
@@ -89,8 +87,7 @@ impl<T: PackScalar> Mirrored<T> {
                 }
             }
         }
-        let end = end.iter().map(|&v| T::from_f64(v)).collect();
-        Some(Self { end, ends: of(&ends[2 * n..4 * n]), stiffness: of(stiffness), far, step })
+        Some(Self { ends: of(&ends[2 * n..4 * n]), stiffness: of(stiffness), far, step })
     }
 }
 

@@ -97,7 +97,7 @@ impl<T: PackScalar> LineBlocks<'_, T> {
         let blocks = self.out.len() / len;
         assert!(l.n == N && self.directions.end <= l.dim && self.u.len() >= blocks * len);
         assert!(self.plus.len() >= 2 * l.face_points() * V::W && self.coefficients.len() >= blocks * rows);
-        assert!(mirrored.end.len() == 2 * N && mirrored.ends.len() == 4 * N);
+        assert!(mirrored.ends.len() == 4 * N);
         assert!(mirrored.stiffness.len() == 2 * N * N);
         if let Some(around) = &self.around {
             assert!(around.straight.len() == n_faces && around.offsets.len() == n_faces + 1);
@@ -186,10 +186,16 @@ unsafe fn gather<V: Pack, const N: usize>(
     // SAFETY (whole body): by the caller's contract; tables lead to rows of a trace and depend on the face
     // that they are for.
     unsafe {
-        let mut ends = [[V::lit(0.0); N]; 2];
+        // By sums and differences of nodes, as along the own lines: the values of a neighbour do not depend on
+        // the block in which it is.
+        let (sums, differences) = (const { N.div_ceil(2) }, const { N / 2 });
+        let (mut even, mut odd) = ([[V::lit(0.0); N]; 2], [[V::lit(0.0); N]; 2]);
         for k in 0..2 {
-            for i in 0..N {
-                ends[k][i] = V::broadcast(mirrored.end.as_ptr().add(k * N + i));
+            for i in 0..sums {
+                even[k][i] = V::broadcast(mirrored.ends.as_ptr().add(k * N + i));
+            }
+            for i in 0..differences {
+                odd[k][i] = V::broadcast(mirrored.ends.as_ptr().add((2 + k) * N + i));
             }
         }
         let (count, trace) = (around.table_len, plus.trace);
@@ -210,13 +216,26 @@ unsafe fn gather<V: Pack, const N: usize>(
                 for i in 0..count {
                     let row = *table.add(i) as usize / V::W;
                     let from = base.add(*mirrored.far.get_unchecked(row) as usize * V::W);
-                    let node = V::load(from);
-                    let (mut value, mut derivative) = (ends[0][0] * node, ends[1][0] * node);
-                    for j in 1..N {
-                        let node = V::load(from.offset(j as isize * step));
-                        value = ends[0][j].mul_add(node, value);
-                        derivative = ends[1][j].mul_add(node, derivative);
+                    let node = |j: usize| V::load(from.offset(j as isize * step));
+                    let (first, last) = (node(0), node(N - 1));
+                    let (sum, difference) = (first + last, first - last);
+                    let mut of_sums = [even[0][0] * sum, even[1][0] * sum];
+                    let mut of_differences = [odd[0][0] * difference, odd[1][0] * difference];
+                    for j in 1..differences {
+                        let (a, b) = (node(j), node(N - 1 - j));
+                        let (sum, difference) = (a + b, a - b);
+                        for k in 0..2 {
+                            of_sums[k] = even[k][j].mul_add(sum, of_sums[k]);
+                            of_differences[k] = odd[k][j].mul_add(difference, of_differences[k]);
+                        }
                     }
+                    if sums > differences {
+                        let middle = node(differences);
+                        for k in 0..2 {
+                            of_sums[k] = even[k][differences].mul_add(middle, of_sums[k]);
+                        }
+                    }
+                    let [value, derivative] = [0, 1].map(|k| of_sums[k] + of_differences[k]);
                     let u = plus.add(i * V::W);
                     let p = u.add(trace);
                     let (mut to_u, mut to_p) = (V::lit(0.0), V::lit(0.0));
