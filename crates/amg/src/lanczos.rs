@@ -13,9 +13,10 @@ pub(crate) fn rough<T: Scalar>(n: usize) -> Vec<T> {
     (0..n).map(rough_entry).collect()
 }
 
-/// Entry `i` of the start vector.
+/// Entry `i` of a vector that is rich in the upper end of the spectrum of elliptic operators: of size 1 to 2
+/// with signs that vary between neighbours.
 #[inline]
-pub(crate) fn rough_entry<T: Scalar>(i: usize) -> T {
+pub fn rough_entry<T: Scalar>(i: usize) -> T {
     let bits = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     let size = 1.0 + bits as f64 / (1u64 << 24) as f64;
     T::from_f64(if bits & 1 == 0 { size } else { -size })

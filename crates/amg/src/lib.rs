@@ -94,6 +94,7 @@ pub use amg::{Amg, HierarchySummary, LevelSummary};
 pub use csr::{Csr, MAX_ROWS};
 pub use error::{AmgError, MatrixError, MatrixMarketError, SolveError};
 pub use gmres::Gmres;
+pub use lanczos::rough_entry;
 pub use matrix_market::{parse_matrix_market, read_matrix_market};
 pub use multigrid::{
     CoarseSpec, Interpolation, LevelSmoother, LevelSpec, Multigrid, MultigridLevel, MultigridSummary,

@@ -31,6 +31,9 @@ pub struct LevelSpec<V> {
     pub transfer: Box<dyn Transfer<V> + Send + Sync>,
     /// Bytes of operator, smoother and transfer, if they are known; for the table.
     pub bytes: Option<usize>,
+    /// The first vector of Lanczos's method, such as [`rough_entry`] of each entry: results that do not
+    /// depend on the order of entries need one that does not. Default: by the place of the entries.
+    pub start: Option<V>,
 }
 
 /// The coarsest level: its exact or approximate solver.
@@ -74,6 +77,7 @@ pub struct CoarseSpec<V> {
 ///     operator: Box::new(a.clone()),
 ///     transfer: Box::new(Interpolation::new(p)),
 ///     bytes: None,
+///     start: None,
 /// };
 /// let solver = Box::new(Amg::in_double(&host, &coarse, &AmgOptions::default())?);
 /// let coarse = CoarseSpec { name: "2h".into(), n_rows: n, solver, bytes: None };
@@ -133,10 +137,13 @@ impl<V: Vector> Multigrid<V> {
         for (k, mut level) in levels.into_iter().enumerate() {
             let (here, next, polynomial) = (rows[k], rows[k + 1], level.smoother.polynomial);
             polynomial.check()?;
+            let start = match level.start.take() {
+                Some(start) => start,
+                None => machine.upload(&lanczos::rough::<T>(here))?,
+            };
             let largest = if let Smoother::L1Jacobi { .. } = polynomial {
                 1.0
             } else {
-                let start = machine.upload(&lanczos::rough::<T>(here))?;
                 let inverse = level.smoother.inverse.as_mut();
                 let operator = level.operator.as_ref();
                 match lanczos::largest_eigenvalue(operator, inverse, &start, LANCZOS_STEPS, f64::INFINITY)? {
@@ -159,9 +166,9 @@ impl<V: Vector> Multigrid<V> {
                 inverse: level.smoother.inverse,
                 steps,
                 transfer: level.transfer,
-                y: machine.zeros::<T>(here)?,
-                r: machine.zeros::<T>(here)?,
-                z: machine.zeros::<T>(here)?,
+                y: start.zeros_like()?,
+                r: start.zeros_like()?,
+                z: start.zeros_like()?,
                 coarse_b: machine.zeros::<T>(next)?,
                 coarse_x: machine.zeros::<T>(next)?,
             });

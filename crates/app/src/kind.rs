@@ -17,22 +17,18 @@ pub(crate) struct Kind {
     plan: fn(&Document, &Choices) -> Result<Outline, InputError>,
     /// Makes the plan and the solver.
     run: fn(&Document, &Choices) -> Result<Box<dyn Run>, InputError>,
-    /// The name of these problems, if several ranks cannot share one.
-    one_rank: Option<&'static str>,
 }
 
 /// Models that march in time.
 const FLOW: Kind = Kind {
     plan: |document, choices| Ok(Plan::new(document, choices)?.outline),
     run: |document, choices| Ok(Box::new(FlowRun::new(document, choices)?)),
-    one_rank: None,
 };
 
 /// Elliptic problems: one linear system.
 const ELLIPTIC: Kind = Kind {
     plan: |document, choices| Ok(EllipticPlan::new(document, choices)?.outline),
     run: |document, choices| Ok(Box::new(EllipticRun::new(document, choices)?)),
-    one_rank: Some("elliptic problems"),
 };
 
 impl Kind {
@@ -54,7 +50,7 @@ impl Kind {
     /// # Errors
     /// The mistakes in the input; nothing has been written then.
     pub(crate) fn run(&self, document: &Document, choices: &Choices) -> Result<Box<dyn Run>, InputError> {
-        self.fits_ranks(choices)?;
+        self.fits_ranks(document, choices)?;
         (self.run)(document, choices)
     }
 
@@ -78,7 +74,10 @@ impl Kind {
     ///
     /// # Errors
     /// As for [`Choices::one_rank`].
-    pub(crate) fn fits_ranks(&self, choices: &Choices) -> Result<(), InputError> {
-        self.one_rank.map_or(Ok(()), |what| choices.one_rank(what))
+    pub(crate) fn fits_ranks(&self, document: &Document, choices: &Choices) -> Result<(), InputError> {
+        match document.model().as_deref() {
+            Some(INCOMPRESSIBLE_FLOW) => choices.one_rank("incompressible flows"),
+            _ => Ok(()),
+        }
     }
 }

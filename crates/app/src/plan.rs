@@ -153,6 +153,15 @@ impl Choices {
         self.comm.as_ref().map_or(Ok(()), |comm| agree(comm.as_ref(), Err(refused())))
     }
 
+    /// The threads of a run whose file asks for `wanted`, 0 for all: ranks on the same cores share them.
+    pub(crate) fn threads(&self, wanted: usize) -> usize {
+        if wanted > 0 || self.cores_shared_by < 2 {
+            return wanted;
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        (cores / self.cores_shared_by).max(1)
+    }
+
     /// Returns what happens to results in the directory of a run that does not continue them.
     pub(crate) fn former(&self) -> Former {
         if self.overwrite { Former::Delete } else { Former::Aside }
@@ -276,10 +285,7 @@ impl Plan {
             let error = MeshError::TooManyParts { parts, elements }.into();
             return Err(InputError::nowhere(Problem::Setup { error }));
         }
-        if setup.threads == 0 && choices.cores_shared_by > 1 {
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            setup.threads = (cores / choices.cores_shared_by).max(1);
-        }
+        setup.threads = choices.threads(setup.threads);
         let outline = Outline {
             title: pipeline.title.clone(),
             mesh: setup.mesh.clone(),

@@ -9,6 +9,8 @@
 mod limiters;
 #[path = "ranks/parts.rs"]
 mod parts;
+#[path = "ranks/poisson.rs"]
+mod poisson;
 #[path = "support/case.rs"]
 mod support;
 
@@ -184,12 +186,11 @@ monitors:
   - forces: { boundary: ymin, every_steps: 3, reference: { density: 1, length: 1, velocity: 1 } }
 ";
 
-const ELLIPTIC: &str = "\
-mesh: { generate: { shape: tri, cells: [2, 2] }, periodic: [[xmin, xmax]] }
-physics: { model: poisson, forcing: 1 }
-boundaries:
-  ymin: { type: dirichlet, u: 0 }
-  ymax: { type: dirichlet, u: 0 }
+const INCOMPRESSIBLE: &str = "\
+mesh: { generate: { shape: tri, cells: [2, 2] }, periodic: [[xmin, xmax], [ymin, ymax]] }
+physics: { model: incompressible, viscosity: 0.1 }
+initial: { u: 1, v: 0 }
+time: { dt: 0.1, steps: 1 }
 ";
 
 fn mpiexec() -> Option<PathBuf> {
@@ -492,8 +493,8 @@ fn mistakes_and_failures_are_told_once() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && text.matches("no longer").count() == 1, "{text}");
     assert_eq!(unstable.summary("out/case")["status"], "diverged");
-    let elliptic = Case::new(ELLIPTIC);
-    let Some(output) = on_ranks(&elliptic, 2, &[]) else { return };
+    let incompressible = Case::new(INCOMPRESSIBLE);
+    let Some(output) = on_ranks(&incompressible, 2, &[]) else { return };
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && text.matches("one rank only").count() == 1, "{text}");
 }

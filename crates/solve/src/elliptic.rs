@@ -32,6 +32,7 @@ mod options;
 mod parts;
 pub(crate) mod preconditioner;
 mod range;
+mod ranks;
 pub(crate) mod shapes;
 mod solved;
 mod stored;
@@ -42,8 +43,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use dgsuite_amg::{AmgError, MatrixError, Reference, Solution, SolveError, Stop};
+use dgsuite_gpu::comm::Communicator;
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
-use dgsuite_mesh::Mesh;
+use dgsuite_mesh::{Mesh, MeshError};
 pub use dgsuite_ops::elliptic::{EllipticBoundary as EllipticKind, EllipticErrors as Errors};
 use dgsuite_ops::elliptic::{GradientField, Sipdg, SipdgOptions};
 use dgsuite_ops::{OpsError, Sample};
@@ -60,6 +62,8 @@ pub use self::solved::{BadDatum, Imbalance, Solved};
 pub use self::stored::{LAW, Stored};
 use super::device::Device;
 use super::precision::Precision;
+use super::rank_mesh::ROOT;
+use super::ranked::in_order;
 use super::sampled::SampledSet;
 
 /// A function of element (in the mesh's numbers) and place.
@@ -123,9 +127,17 @@ pub struct EllipticSetup {
     pub threads: usize,
     /// The device of the solve; the set-up runs on the CPU.
     pub device: Device,
+    /// The ranks that solve together, each of which has the whole mesh. Set-up, solve and all that needs the
+    /// solution are then collective. Results have the same bits for any number of ranks.
+    pub comm: Option<Arc<dyn Communicator>>,
 }
 
 impl EllipticSetup {
+    /// The ranks, if there are several.
+    pub(super) fn ranks(&self) -> Option<&Arc<dyn Communicator>> {
+        self.comm.as_ref().filter(|comm| comm.size() > 1)
+    }
+
     /// `−∇²u = 0` without boundary conditions, with the default solver on all threads.
     #[must_use]
     pub fn new(mesh: Arc<Mesh>, order: usize) -> Self {
@@ -141,6 +153,7 @@ impl EllipticSetup {
             solver: SolverOptions::default(),
             threads: 0,
             device: Device::Cpu,
+            comm: None,
         }
     }
 }
@@ -151,6 +164,9 @@ pub enum EllipticError {
     /// The operator could not be set up.
     #[error(transparent)]
     Operator(#[from] OpsError),
+    /// The mesh could not be cut into a part for each rank.
+    #[error(transparent)]
+    Mesh(#[from] MeshError),
     /// Multigrid cannot use the assembled matrix.
     #[error("the assembled matrix: {0}")]
     Matrix(#[source] MatrixError),
@@ -302,6 +318,8 @@ impl EllipticDescription {
 pub struct Elliptic {
     setup: EllipticSetup,
     operator: Operator<f64>,
+    /// On several ranks, the operator of order 1 on the whole mesh.
+    whole: Option<Operator<f64>>,
     solver: Box<dyn Solver>,
     b: HostVector<f64>,
     x: HostVector<f64>,
@@ -327,8 +345,14 @@ impl Elliptic {
         let opened_s = start.elapsed().as_secs_f64();
         let start = Instant::now();
         let host = Arc::new(Host::new(setup.threads)?);
-        let operator = operator(&setup, &host)?;
         parts::check(&setup)?;
+        let (operator, whole) = match setup.ranks() {
+            None => (operator(&setup, &host)?, None),
+            Some(comm) => {
+                let [operator, whole] = ranks::operators(&setup, &host, comm)?;
+                (operator, Some(whole))
+            }
+        };
         let mut description = EllipticDescription {
             dofs: operator.0.dofs(),
             threads: host.n_threads(),
@@ -338,13 +362,12 @@ impl Elliptic {
             ..EllipticDescription::default()
         };
         let start = Instant::now();
-        let one = HostVector::from_slice(&host, &operator.0.constant(1.0))?;
+        let one = HostVector::from_slice(&host, &operator.0.constant(1.0))?.summed_by(operator.0.summation());
         let (b, x) = (one.zeros_like()?, one.zeros_like()?);
         let constants = description.singular.then(|| Constants::new(&operator.0, &host)).transpose()?;
         let solver: Result<Box<dyn Solver>, _> = match opened {
-            None => {
-                HostSolver::new(&operator, &setup.solver, &host, &one).map(|solver| Box::new(solver) as _)
-            }
+            None => HostSolver::new(&operator, &setup.solver, &host, &one, whole.as_ref())
+                .map(|solver| Box::new(solver) as _),
             Some((cuda, _ahead)) => DeviceSolver::new(cuda, &operator.0, &setup.solver, &host, &one)
                 .map(|solver| Box::new(solver) as _),
         };
@@ -353,7 +376,7 @@ impl Elliptic {
         solver.describe(&mut description);
         description.preconditioner_s = start.elapsed().as_secs_f64() - description.device_s;
         description.device_s += opened_s;
-        Ok(Self { setup, operator, solver, b, x, constants, description })
+        Ok(Self { setup, operator, whole, solver, b, x, constants, description })
     }
 
     /// Returns sizes, memory and set-up times.
@@ -364,7 +387,8 @@ impl Elliptic {
 
     /// Adds the linelets of the mesh to the description, where they have not been set up.
     pub fn find_lines(&mut self) {
-        self.description.lines.get_or_insert_with(|| LineDescription::found(&self.operator.0));
+        let of = self.whole.as_ref().unwrap_or(&self.operator);
+        self.description.lines.get_or_insert_with(|| LineDescription::found(&of.0));
     }
 
     /// Returns the parameters.
@@ -396,17 +420,22 @@ impl Elliptic {
         }
         let outcome = outcome.or_else(|error| self.accept_rounding(error));
         if let Some(constants) = &self.constants {
-            constants.set_means(&self.operator.0, &mut self.x, self.setup.mean_of.as_ref());
+            let mean_of = self.setup.mean_of.as_ref();
+            let operator = &self.operator;
+            let wanted = mean_of.map(|f| operator.0.project(&|element, x| f(operator.number(element), x)));
+            constants.set_means(wanted.as_deref(), &mut self.x);
         }
         let bad_datum = match &outcome {
             Err(SolveError::NotFinite { iteration: 0, .. }) => {
-                let forcing = &self.setup.forcing;
-                bridge::bad_datum(&self.operator.0, &|e, x| forcing(e, x), &self.setup.boundaries)
+                let operator = &self.operator;
+                let (forcing, conditions) = operator.data(&self.setup);
+                operator.agreed(bridge::bad_datum(&operator.0, &forcing, &conditions))
             }
             _ => None,
         };
         let u = self.x.to_vec();
         let integral = self.operator.0.integral(&u);
+        let refused = refused.or_else(|| ranks::failure(&self.operator));
         Solved { u, outcome, refused, bad_datum, stopped, right_hand_side_s, solve_s, integral, imbalance }
     }
 
@@ -417,8 +446,9 @@ impl Elliptic {
         let SolveError::Stagnated { iterations, residual, target, history } = error else {
             return Err(error);
         };
-        let terms = self.operator.0.diagonal().into_iter().zip(self.x.iter());
-        let size = terms.map(|(d, x)| (d * x).powi(2)).sum::<f64>().sqrt();
+        let mut terms = self.x.clone();
+        terms.iter_mut().zip(self.operator.0.diagonal()).for_each(|(x, d)| *x *= d);
+        let size = terms.norm2();
         if residual <= ROUNDINGS * f64::EPSILON * size {
             return Ok(Solution { iterations, residuals: history, true_residual: residual, target });
         }
@@ -427,8 +457,8 @@ impl Elliptic {
 
     /// Computes `b`. For a singular problem, removes the part for which no solution exists and returns it.
     fn right_hand_side(&mut self) -> Option<Imbalance> {
-        let forcing = &self.setup.forcing;
-        let b = bridge::right_hand_side(&self.operator.0, &|e, x| forcing(e, x), &self.setup.boundaries);
+        let (forcing, conditions) = self.operator.data(&self.setup);
+        let b = bridge::right_hand_side(&self.operator.0, &forcing, &conditions);
         self.b.copy_from_slice(&b);
         self.constants.as_ref().and_then(|constants| constants.balance(&mut self.b))
     }
@@ -441,13 +471,33 @@ impl Elliptic {
         exact: &(dyn Fn(usize, [f64; 3]) -> f64 + Sync),
         gradient: Option<&GradientField<'_>>,
     ) -> Errors {
-        self.operator.0.errors(u, exact, gradient)
+        let operator = &self.operator;
+        let exact = |element, x| exact(operator.number(element), x);
+        match gradient {
+            None => operator.0.errors(u, &exact, None),
+            Some(gradient) => {
+                let gradient = |element, x| gradient(operator.number(element), x);
+                operator.0.errors(u, &exact, Some(&gradient))
+            }
+        }
     }
 
-    /// Returns the solution on the lattices of the cells.
+    /// Returns the solution on the lattices of the cells, in the order of elements; on several ranks that of
+    /// the whole mesh on rank 0, and none on others.
     #[must_use]
     pub fn sample(&self, u: &[f64], order: usize) -> Vec<SampledSet> {
-        located(self.operator.0.sample(u, order), &self.setup.mesh)
+        let own = self.operator.0.sample(u, order);
+        let samples = match self.operator.0.ranks() {
+            None => own.into_iter().map(in_order).collect(),
+            Some(ranks) => ranks::samples(ranks, &own),
+        };
+        located(samples, &self.setup.mesh)
+    }
+
+    /// Whether this rank writes results: the only one, or rank 0.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.setup.comm.as_ref().is_none_or(|comm| comm.rank() == ROOT)
     }
 }
 

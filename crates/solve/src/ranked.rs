@@ -7,8 +7,8 @@
 mod gathered;
 mod offsets;
 
-pub(super) use self::gathered::in_order;
-use self::gathered::{merge_faces, merge_samples, write_faces, write_samples};
+pub(super) use self::gathered::{in_order, merge_samples, write_samples};
+use self::gathered::{merge_faces, write_faces};
 use self::offsets::Offsets;
 use super::engine::{Ahead, Described, Elementwise, Engine};
 use super::error::SystemError;

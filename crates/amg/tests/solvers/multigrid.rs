@@ -74,6 +74,7 @@ where
             smoother: LevelSmoother { polynomial, inverse },
             transfer: Box::new(Interpolation::new(p)),
             bytes: Some(1000 * n),
+            start: None,
         });
         n = m;
     }
@@ -201,6 +202,7 @@ fn the_table_counts_rows_bytes_and_applications() {
         smoother: LevelSmoother { polynomial: Smoother::CHEBYSHEV, inverse: Box::new(Pairs::new(&a)) },
         transfer: Box::new(Interpolation::new(p)),
         bytes: None,
+        start: None,
     };
     let inverse = host.upload(&[0.25]).unwrap();
     let solver = Box::new(Jacobi::from_inverse_diagonal(inverse));
@@ -223,6 +225,7 @@ fn levels_that_are_not_positive_are_named() {
             smoother: LevelSmoother { polynomial, inverse },
             transfer: Box::new(Interpolation::new(Csr::from_triplets(9, 1, [(4, 0, 1.0)]).unwrap())),
             bytes: None,
+            start: None,
         };
         let solver = Box::new(dgsuite_amg::Identity);
         let coarse = CoarseSpec { name: "one".to_owned(), n_rows: 1, solver, bytes: None };

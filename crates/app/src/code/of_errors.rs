@@ -40,6 +40,7 @@ impl From<&EllipticError> for Code {
             | EllipticError::Overflow
             | EllipticError::Underflow { .. }
             | EllipticError::Multigrid(_) => Self::LinearSystem,
+            EllipticError::Mesh(_) => Self::Mesh,
             EllipticError::NearlySingular | EllipticError::Floating { .. } => Self::SetUp,
             EllipticError::Machine(_) => Self::Device,
         }

@@ -16,6 +16,7 @@ use super::source::{Located, Place, TextError};
 use dgsuite_output::checkpoint::{CheckpointError, CheckpointProblem, MESH};
 use dgsuite_output::nearest::nearest;
 use dgsuite_solve::SystemError;
+use dgsuite_solve::elliptic::EllipticError;
 
 /// One mistake in the input. [`InputError`] adds where it is.
 #[derive(Debug, thiserror::Error)]
@@ -344,7 +345,7 @@ pub enum Problem {
     #[error("this problem cannot be set up: {error}")]
     Elliptic {
         /// Why.
-        error: dgsuite_solve::elliptic::EllipticError,
+        error: EllipticError,
     },
     /// The solver rejects the set-up.
     #[error("this set-up cannot be run: {error}")]
@@ -612,7 +613,11 @@ impl From<OpsError> for InputError {
 impl Problem {
     /// Whether another rank reports this problem.
     pub fn is_elsewhere(&self) -> bool {
-        matches!(self, Self::Setup { error: SystemError::Ops(OpsError::OtherRank { .. }) })
+        matches!(
+            self,
+            Self::Setup { error: SystemError::Ops(OpsError::OtherRank { .. }) }
+                | Self::Elliptic { error: EllipticError::Operator(OpsError::OtherRank { .. }) }
+        )
     }
 }
 

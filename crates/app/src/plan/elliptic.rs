@@ -8,7 +8,9 @@ mod resolved;
 
 use std::sync::Arc;
 
+use dgsuite_gpu::comm::{CommError, Communicator, one_works};
 use dgsuite_mesh::Mesh;
+use dgsuite_ops::{OpsError, agree};
 use dgsuite_physics::formula::Formula;
 
 use self::functions::{COORDINATES, Coefficient, ExactSolution, Scalar, forcing_for};
@@ -25,7 +27,9 @@ use crate::pipeline::Document;
 use crate::pipeline::elliptic::EllipticPipeline;
 use crate::pipeline::elliptic::physics::ForcingSpec;
 use dgsuite_output::writer::Format;
+use dgsuite_solve::ROOT;
 use dgsuite_solve::elliptic::{EllipticSetup, Function};
+use dgsuite_solve::flow::Device;
 
 /// An elliptic problem, resolved and checked.
 pub struct EllipticPlan {
@@ -91,6 +95,29 @@ impl EllipticPlan {
         Self::resolved(document, choices).map_err(|mistakes| mistakes.in_order(file))
     }
 
+    /// Resolves a file on all ranks of `comm`: first on rank 0, which reports its mistakes, then on the
+    /// others. Each of them holds the whole mesh. Collective.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new), and that another rank has found some; devices, which such problems cannot
+    /// share yet.
+    pub(crate) fn on_ranks(
+        document: &Document,
+        choices: &Choices,
+        comm: &Arc<dyn Communicator>,
+    ) -> Result<Self, InputError> {
+        let lost = |error: CommError| InputError::from(OpsError::from(error));
+        let first = one_works(comm.as_ref(), ROOT, || Self::new(document, choices));
+        let first = agree(comm.as_ref(), first.map_err(lost)?.transpose())?;
+        let own = first.map_or_else(|| Self::new(document, choices), Ok);
+        let mut plan = agree(comm.as_ref(), own)?;
+        if plan.setup.device != Device::Cpu {
+            choices.one_rank("elliptic problems on GPUs")?;
+        }
+        plan.setup.threads = choices.threads(plan.setup.threads);
+        Ok(plan)
+    }
+
     fn resolved(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         let file = document.elliptic()?;
         if let Some(key) = choices.restart_option() {
@@ -143,6 +170,7 @@ impl EllipticPlan {
             threads: file.threads,
             device,
             mesh,
+            comm: choices.comm.clone(),
         };
         let outline = Outline {
             title: file.title.clone(),
@@ -306,7 +334,8 @@ pub fn named_fields(
 }
 
 /// Paths in the summary of every run.
-const ALWAYS: [&str; 29] = [
+const ALWAYS: [&str; 30] = [
+    "ranks",
     "mesh.faces",
     "mesh.order",
     "space.order",

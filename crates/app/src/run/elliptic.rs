@@ -19,6 +19,7 @@ use crate::monitors::not_finite::NotFinite;
 use crate::pipeline::Document;
 use crate::plan::elliptic::{EllipticPlan, print};
 use crate::plan::{Choices, Outline};
+use dgsuite_ops::agree;
 use dgsuite_solve::elliptic::{Elliptic, EllipticError, Errors, Preconditioning, Solved};
 use dgsuite_solve::flow::OpsError;
 
@@ -45,14 +46,18 @@ impl EllipticRun {
     /// The first mistake found in the input; nothing has been written then.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         let start = Instant::now();
-        let plan = EllipticPlan::new(document, choices)?;
+        let plan = match &choices.comm {
+            Some(comm) => EllipticPlan::on_ranks(document, choices, comm)?,
+            None => EllipticPlan::new(document, choices)?,
+        };
         let mut setup = plan.setup.clone();
         // Of small problems a check sets up all, and finds what only multigrid notices.
         let size = setup.mesh.n_elements() * (setup.order + 1).pow(setup.mesh.dim as u32);
         if choices.only_described && size > LARGE {
             setup.solver.preconditioner = Preconditioning::None;
         }
-        let mut solver = Elliptic::new(setup).map_err(|error| {
+        let comm = setup.comm.clone();
+        let solver = Elliptic::new(setup).map_err(|error| {
             let place = match &error {
                 EllipticError::Operator(OpsError::Jacobian { .. } | OpsError::Empty) => {
                     &plan.outline.places.mesh
@@ -63,11 +68,16 @@ impl EllipticRun {
                 | EllipticError::Underflow { .. }
                 | EllipticError::NearlySingular
                 | EllipticError::Floating { .. } => &plan.physics,
+                EllipticError::Mesh(_) => &plan.outline.places.mesh,
                 EllipticError::Machine(error) => plan.outline.places.of_machine(error),
                 _ => &plan.outline.places.space,
             };
             InputError::at(place, Problem::Elliptic { error })
-        })?;
+        });
+        let mut solver = match comm {
+            Some(comm) => agree(comm.as_ref(), solver)?,
+            None => solver?,
+        };
         if plan.setup.solver.has_lines() {
             solver.find_lines();
         }
@@ -130,6 +140,10 @@ impl Run for EllipticRun {
             let _ = writeln!(text, "warning     {warning}");
         }
         text
+    }
+
+    fn writes(&self) -> bool {
+        self.solver.writes()
     }
 
     fn compute(&mut self, directory: &Directory, log: &mut Log) -> Ending {

@@ -41,7 +41,10 @@ pub struct Ranks {
 pub fn agree<V, E: From<OpsError>>(comm: &dyn Communicator, result: Result<V, E>) -> Result<V, E> {
     let own = comm.rank();
     let mut first = [if result.is_err() { -(own as f64) } else { f64::NEG_INFINITY }];
-    comm.max(&mut first).map_err(|e| E::from(e.into()))?;
+    if let Err(lost) = comm.max(&mut first) {
+        // Other ranks may be elsewhere: an error of this one is then the cause.
+        return result.and(Err(E::from(lost.into())));
+    }
     match first {
         [f64::NEG_INFINITY] => result,
         [rank] if -rank == own as f64 => result,

@@ -38,20 +38,22 @@ impl Preconditioner<HostVector<f64>> for InverseMass {
 }
 
 /// The inverses of the element blocks as a preconditioner.
-pub(crate) struct Blocks<T: PackScalar>(pub(crate) BlockInverse<T>);
+pub(crate) struct Blocks<T: PackScalar>(pub(crate) BlockInverse<T>, pub(crate) Arc<Sipdg<T>>);
 
 impl<T: PackScalar> Preconditioner<HostVector<T>> for Blocks<T> {
     fn apply(&mut self, r: &HostVector<T>, z: &mut HostVector<T>) {
         self.0.apply(r, z);
+        self.1.refresh(z);
     }
 }
 
 /// Point Jacobi with linelets as a preconditioner.
-pub(crate) struct Linelets<T: PackScalar>(pub(crate) LineletInverse<T>);
+pub(crate) struct Linelets<T: PackScalar>(pub(crate) LineletInverse<T>, pub(crate) Arc<Sipdg<T>>);
 
 impl<T: PackScalar> Preconditioner<HostVector<T>> for Linelets<T> {
     fn apply(&mut self, r: &HostVector<T>, z: &mut HostVector<T>) {
         self.0.apply(r, z);
+        self.1.refresh(z);
     }
 }
 

@@ -1,8 +1,10 @@
 //! Conjugate gradients with operator and preconditioner, on any machine.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use dgsuite_amg::{KrylovVector, LinearOperator, Pcg, Preconditioner, Solution, SolveError, Stop};
+use dgsuite_gpu::comm::Joint;
 use dgsuite_gpu::{GpuError, HostVector, Vector};
 
 use super::EllipticDescription;
@@ -44,6 +46,8 @@ pub(crate) struct Krylov<V: KrylovVector, A> {
     pub operator: A,
     pub built: Built<V>,
     pcg: Pcg<V>,
+    /// The ranks that solve together, if there are several.
+    pub ranks: Option<Arc<Joint>>,
 }
 
 impl<V: KrylovVector<Scalar = f64>, A: LinearOperator<V>> Krylov<V, A> {
@@ -56,7 +60,7 @@ impl<V: KrylovVector<Scalar = f64>, A: LinearOperator<V>> Krylov<V, A> {
         if singular {
             pcg = pcg.without(one)?;
         }
-        Ok(Self { operator, built, pcg })
+        Ok(Self { operator, built, pcg, ranks: None })
     }
 
     /// Adds the preconditioner to a description.
@@ -87,7 +91,7 @@ impl<V: KrylovVector<Scalar = f64>, A: LinearOperator<V>> Krylov<V, A> {
         stop: &AtomicBool,
         progress: &mut (dyn FnMut(usize, f64) + Send),
     ) -> (Result<Solution, SolveError>, bool) {
-        let mut watched = Watched::new(&mut *self.built.apply, stop, progress);
+        let mut watched = Watched::new(&mut *self.built.apply, stop, progress, self.ranks.as_deref());
         let outcome = self.pcg.solve(&self.operator, &mut watched, b, x, limits);
         let stopped = watched.stopped && outcome.is_err();
         (outcome, stopped)

@@ -72,7 +72,7 @@ pub fn linelets(mesh: &Arc<Mesh>) -> Result<Vec<Vec<u32>>, EllipticError> {
     let (one, zero) = (|_: usize, _: [f64; 3]| 1.0, |_: usize, _: [f64; 3]| 0.0);
     let (mesh, host) = (Arc::clone(mesh), Arc::new(Host::new(0)?));
     let operator = Sipdg::<f64>::new(mesh, &SipdgOptions::new(1), &one, &zero, &boundaries, host)?;
-    Ok(operator.linelets())
+    Ok(operator.linelets().elements())
 }
 
 /// The linelets of a smoother.
@@ -113,7 +113,7 @@ impl LineDescription {
 
     /// Describes the linelets of an operator without setting them up.
     pub(crate) fn found<T: PackScalar>(operator: &Sipdg<T>) -> Self {
-        Self::new(operator.mesh(), &operator.linelets())
+        Self::new(operator.mesh(), &operator.linelets().elements())
     }
 
     /// Describes the linelets of an operator.

@@ -2,10 +2,11 @@
 
 use dgsuite_amg::{
     Amg, AmgError, AmgOptions, Csr, HierarchySummary, LinearOperator, Multigrid, Preconditioner, Transfer,
+    rough_entry,
 };
 use dgsuite_gpu::{Backend, Host, Vector};
-use dgsuite_ops::PackScalar;
 use dgsuite_ops::elliptic::Sipdg;
+use dgsuite_ops::{OpsError, PackScalar};
 
 use super::EllipticError;
 use super::lines::LineDescription;
@@ -21,17 +22,27 @@ pub(super) type Between<M, T> = (Box<dyn Transfer<Of<M, T>> + Send + Sync>, usiz
 
 /// The numbers of multigrid.
 pub(crate) trait Number: PackScalar {
+    /// An operator in these numbers.
+    fn of(operator: Sipdg<f64>) -> Result<Sipdg<Self>, OpsError>;
     /// Algebraic multigrid for a matrix, in these numbers.
     fn amg(host: &Host, a: &Csr<f64>, options: &AmgOptions) -> Result<Amg<Self>, AmgError>;
 }
 
 impl Number for f32 {
+    fn of(operator: Sipdg<f64>) -> Result<Sipdg<Self>, OpsError> {
+        operator.single()
+    }
+
     fn amg(host: &Host, a: &Csr<f64>, options: &AmgOptions) -> Result<Amg<f32>, AmgError> {
         Amg::new(host, a, options)
     }
 }
 
 impl Number for f64 {
+    fn of(operator: Sipdg<f64>) -> Result<Sipdg<Self>, OpsError> {
+        Ok(operator)
+    }
+
     fn amg(host: &Host, a: &Csr<f64>, options: &AmgOptions) -> Result<Amg<f64>, AmgError> {
         Amg::in_double(host, a, options)
     }
@@ -85,6 +96,10 @@ pub(crate) trait Machine {
     fn sizes<T: Number>(a: &Self::Operator<T>) -> Sizes;
     /// The operator as a linear map of vectors.
     fn linear<T: Number>(a: &Self::Operator<T>) -> Box<dyn LinearOperator<Of<Self, T>> + Send + Sync>;
+
+    /// A first vector for the largest eigenvalue of a level, which depends on the numbers of elements and
+    /// nodes alone.
+    fn start<T: Number>(&self, a: &Self::Operator<T>) -> Result<Of<Self, T>, EllipticError>;
 
     /// The operator in single precision.
     fn single(&self, a: &Self::Operator<f64>) -> Result<Self::Operator<f32>, EllipticError>;
@@ -148,4 +163,12 @@ pub(crate) trait Machine {
         inner: &Self::Operator<f32>,
         multigrid: Multigrid<Of<Self, f32>>,
     ) -> Result<Piece<Of<Self, f64>>, EllipticError>;
+}
+
+/// Entries of the elements in the numbers of first vectors: more than any element has.
+const ENTRIES: usize = 1 << 12;
+
+/// Entry `node` of an element in a [first vector](Machine::start).
+pub(super) fn start_entry(element: usize, node: usize) -> f64 {
+    rough_entry(element * ENTRIES + node)
 }

@@ -14,9 +14,10 @@ use super::continuous::ContinuousSpace;
 use super::entries::{Compact, Reordered, Unknowns, compact, inverse_diagonal};
 use super::krylov::{Krylov, Solver};
 use super::lines::LineDescription;
-use super::machine::{Between, Machine, Number, OnMatrix, Piece, Sizes};
+use super::machine::{Between, Machine, Number, OnMatrix, Piece, Sizes, start_entry};
 use super::options::SolverOptions;
 use super::preconditioner;
+use super::ranks::{GatheredSolver, GatheredTransfer, whole_at};
 use super::{EllipticDescription, EllipticError};
 
 type Vector<T> = HostVector<T>;
@@ -28,15 +29,18 @@ pub(super) struct HostSolver {
 }
 
 impl HostSolver {
-    /// Sets up the preconditioner; `one` is the function 1.
+    /// Sets up the preconditioner; `one` is the function 1. On several ranks, `whole` is the operator of order
+    /// 1 on the whole mesh.
     pub(super) fn new(
         operator: &Operator<f64>,
         options: &SolverOptions,
         host: &Arc<Host>,
         one: &Vector<f64>,
+        whole: Option<&Operator<f64>>,
     ) -> Result<Self, EllipticError> {
-        let built = preconditioner::build(&OnHost(host), operator, options)?;
-        let krylov = Krylov::new(operator.clone(), built, one, operator.0.is_singular())?;
+        let built = preconditioner::build(&OnHost { host, whole }, operator, options)?;
+        let mut krylov = Krylov::new(operator.clone(), built, one, operator.0.is_singular())?;
+        krylov.ranks = operator.0.ranks().map(|ranks| Arc::clone(ranks.joint()));
         Ok(Self { host: Arc::clone(host), krylov })
     }
 }
@@ -60,18 +64,26 @@ impl Solver for HostSolver {
 }
 
 /// The CPU as the machine of a preconditioner.
-pub(crate) struct OnHost<'a>(pub(crate) &'a Host);
+pub(crate) struct OnHost<'a> {
+    host: &'a Host,
+    /// On several ranks, the operator of order 1 on the whole mesh.
+    whole: Option<&'a Operator<f64>>,
+}
 
-impl OnHost<'_> {
+impl<'a> OnHost<'a> {
+    pub(crate) fn new(host: &'a Host) -> Self {
+        Self { host, whole: None }
+    }
+
     fn amg<T: Number, S: Number>(
         &self,
         matrix: &Csr<f64>,
         unknowns: Option<Unknowns>,
         options: &AmgOptions,
     ) -> Result<OnMatrix<Vector<S>>, EllipticError> {
-        let amg = T::amg(self.0, matrix, options)?;
+        let amg = T::amg(self.host, matrix, options)?;
         let summary = amg.summary().clone();
-        let piece = Piece::new(Compact::new(Box::new(amg), unknowns, self.0)?, 0);
+        let piece = Piece::new(Compact::new(Box::new(amg), unknowns, self.host)?, 0);
         Ok(OnMatrix { piece, summary, rows: matrix.n_rows() })
     }
 }
@@ -81,7 +93,7 @@ impl Machine for OnHost<'_> {
     type Operator<T: Number> = Operator<T>;
 
     fn backend(&self) -> &Host {
-        self.0
+        self.host
     }
 
     fn on_host(a: &Operator<f64>) -> &Sipdg<f64> {
@@ -94,6 +106,11 @@ impl Machine for OnHost<'_> {
 
     fn linear<T: Number>(a: &Operator<T>) -> Box<dyn LinearOperator<Vector<T>> + Send + Sync> {
         Box::new(a.clone())
+    }
+
+    fn start<T: Number>(&self, a: &Operator<T>) -> Result<Vector<T>, EllipticError> {
+        let start = Vector::from_slice(self.host, &a.0.numbered(start_entry))?;
+        Ok(start.summed_by(a.0.summation()))
     }
 
     fn single(&self, a: &Operator<f64>) -> Result<Operator<f32>, EllipticError> {
@@ -109,14 +126,14 @@ impl Machine for OnHost<'_> {
     }
 
     fn jacobi<T: Number>(&self, a: &Operator<T>) -> Result<Piece<Vector<T>>, EllipticError> {
-        let inverse = Vector::from_slice(self.0, &inverse_diagonal(&a.0)?)?;
+        let inverse = Vector::from_slice(self.host, &inverse_diagonal(&a.0)?)?;
         Ok(Piece::new(Jacobi::from_inverse_diagonal(inverse), a.0.len() * T::BYTES))
     }
 
     fn block_jacobi<T: Number>(&self, a: &Operator<T>) -> Result<Piece<Vector<T>>, EllipticError> {
         let inverse = a.0.block_inverses()?;
         let bytes = inverse.bytes();
-        Ok(Piece::new(Blocks(inverse), bytes))
+        Ok(Piece::new(Blocks(inverse, Arc::clone(&a.0)), bytes))
     }
 
     fn linelets<T: Number>(
@@ -124,8 +141,12 @@ impl Machine for OnHost<'_> {
         a: &Operator<T>,
     ) -> Result<(Piece<Vector<T>>, LineDescription), EllipticError> {
         let inverse = a.0.linelet_inverse()?;
-        let (lines, bytes) = (LineDescription::of(&a.0, &inverse), inverse.bytes());
-        Ok((Piece::new(Linelets(inverse), bytes), lines))
+        let bytes = inverse.bytes();
+        let lines = match self.whole {
+            Some(whole) => LineDescription { bytes, ..LineDescription::found(&whole.0) },
+            None => LineDescription::of(&a.0, &inverse),
+        };
+        Ok((Piece::new(Linelets(inverse, Arc::clone(&a.0)), bytes), lines))
     }
 
     fn linelets_with_reaction(
@@ -135,7 +156,7 @@ impl Machine for OnHost<'_> {
     ) -> Result<Piece<Vector<f64>>, EllipticError> {
         let inverse = a.0.linelet_inverse_with_reaction(lambda)?;
         let bytes = inverse.bytes();
-        Ok(Piece::new(Linelets(inverse), bytes))
+        Ok(Piece::new(Linelets(inverse, Arc::clone(&a.0)), bytes))
     }
 
     fn between_orders<T: Number>(
@@ -147,8 +168,15 @@ impl Machine for OnHost<'_> {
     }
 
     fn continuous<T: Number>(&self, a: &Operator<T>) -> Result<(Csr<f64>, Between<Self, T>), EllipticError> {
-        let space = ContinuousSpace::of(&a.0, self.0)?;
-        let transfer = Interpolation::new(space.prolongation::<T>(None)?);
+        let Some(whole) = self.whole else {
+            let space = ContinuousSpace::of(&a.0, self.host)?;
+            let transfer = Interpolation::new(space.prolongation::<T>(None)?);
+            return Ok((space.matrix, (Box::new(transfer), 0)));
+        };
+        let whole = whole_at::<T>(whole, a.0.order())?;
+        let space = ContinuousSpace::of(&whole.0, self.host)?;
+        let transfer = Box::new(Interpolation::new(space.prolongation::<T>(None)?));
+        let transfer = GatheredTransfer::new(transfer, (&a.0, &whole.0), self.host)?;
         Ok((space.matrix, (Box::new(transfer), 0)))
     }
 
@@ -157,8 +185,16 @@ impl Machine for OnHost<'_> {
         a: &Operator<S>,
         options: &AmgOptions,
     ) -> Result<OnMatrix<Vector<S>>, EllipticError> {
-        let (matrix, unknowns) = compact(&a.0)?;
-        self.amg::<T, S>(&matrix, unknowns, options)
+        let Some(whole) = self.whole else {
+            let (matrix, unknowns) = compact(&a.0)?;
+            return self.amg::<T, S>(&matrix, unknowns, options);
+        };
+        let whole = whole_at::<S>(whole, a.0.order())?;
+        let (matrix, unknowns) = compact(&whole.0)?;
+        let OnMatrix { piece, summary, rows } = self.amg::<T, S>(&matrix, unknowns, options)?;
+        let Piece { apply, bytes } = piece;
+        let solver = GatheredSolver::new(apply, (&a.0, &whole.0), self.host)?;
+        Ok(OnMatrix { piece: Piece::new(solver, bytes), summary, rows })
     }
 
     fn of_matrix<T: Number>(
@@ -179,7 +215,7 @@ impl Machine for OnHost<'_> {
         inner: &Operator<f32>,
         multigrid: Multigrid<Vector<f32>>,
     ) -> Result<Piece<Vector<f64>>, EllipticError> {
-        let reordered = Reordered::new(&a.0, &inner.0, multigrid, self.0)?;
+        let reordered = Reordered::new(&a.0, &inner.0, multigrid, self.host)?;
         let bytes = reordered.bytes();
         Ok(Piece::new(reordered, bytes))
     }

@@ -4,7 +4,7 @@ use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
 use dgsuite_mesh::{Across, Mesh};
 use dgsuite_ops::elliptic::Sipdg;
 
-use super::{EllipticError, EllipticKind, EllipticSetup, Function, Imbalance};
+use super::{EllipticError, EllipticKind, EllipticSetup, Imbalance};
 
 /// The part of the mesh of each element.
 #[derive(Debug, PartialEq)]
@@ -110,10 +110,11 @@ impl Constants {
     /// # Errors
     /// Not enough memory for two vectors for each part.
     pub(super) fn new(operator: &Sipdg<f64>, host: &Host) -> Result<Self, GpuError> {
-        let parts = Parts::new(operator.mesh());
+        let parts = Parts::new(operator.whole_mesh());
         let one = |part: usize| {
-            let inside = |element: usize, _: [f64; 3]| f64::from(parts.of[element] as usize == part);
-            let one = HostVector::from_slice(host, &operator.project(&inside))?;
+            let inside = |element: usize, _: usize| f64::from(parts.of[element] as usize == part);
+            let one =
+                HostVector::from_slice(host, &operator.numbered(inside))?.summed_by(operator.summation());
             let mut load = one.zeros_like()?;
             operator.mass(&one, &mut load);
             Ok([one, load])
@@ -128,7 +129,9 @@ impl Constants {
         let mut worst: Option<Imbalance> = None;
         for [one, load] in &self.0 {
             let total = one.dot(b);
-            let size = one.iter().zip(b.iter()).map(|(one, b)| (one * b).abs()).sum();
+            let mut terms = one.clone();
+            terms.iter_mut().zip(b.iter()).for_each(|(one, b)| *one = (*one * b).abs());
+            let size = terms.sum();
             b.axpby(-total / one.dot(load), load, 1.0);
             let found = Imbalance { total, size };
             if worst.is_none_or(|worst| found.share() > worst.share()) {
@@ -142,12 +145,13 @@ impl Constants {
     }
 
     /// Adds constants such that u has the mean of a given function in each part, or mean 0.
-    pub(super) fn set_means(&self, operator: &Sipdg<f64>, u: &mut HostVector<f64>, of: Option<&Function>) {
-        let wanted = of.map(|function| operator.project(&|element, x| function(element, x)));
+    pub(super) fn set_means(&self, wanted: Option<&[f64]>, u: &mut HostVector<f64>) {
         for [one, load] in &self.0 {
-            let wanted: f64 = wanted
-                .as_ref()
-                .map_or(0.0, |wanted| wanted.iter().zip(load.iter()).map(|(w, l)| w * l).sum());
+            let wanted = wanted.map_or(0.0, |wanted| {
+                let mut of = load.clone();
+                of.copy_from_slice(wanted);
+                load.dot(&of)
+            });
             u.axpby((wanted - load.dot(u)) / load.dot(one), one, 1.0);
         }
     }

@@ -96,7 +96,7 @@ pub(crate) fn build<M: Machine>(
 /// The options of algebraic multigrid for an operator and those of lower order.
 fn amg_options<M: Machine>(operator: &M::Operator<f64>, options: &SolverOptions) -> AmgOptions {
     let sipdg = M::on_host(operator);
-    options.amg(sipdg.is_singular(), is_simplicial(sipdg.mesh()))
+    options.amg(sipdg.is_singular(), is_simplicial(sipdg.whole_mesh()))
 }
 
 /// The levels of p-multigrid, algebraic multigrid included.
@@ -162,6 +162,7 @@ fn p_multigrid<M: Machine, T: Number>(
             smoother: LevelSmoother { polynomial: amg.smoother, inverse: inverse.apply },
             transfer,
             bytes: Some(bytes),
+            start: Some(machine.start(&fine)?),
         });
         if let Some(next) = next {
             fine = next;

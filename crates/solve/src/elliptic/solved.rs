@@ -3,6 +3,8 @@
 use dgsuite_amg::{Solution, SolveError};
 use dgsuite_gpu::GpuError;
 
+use crate::words::{Reader, Words};
+
 /// The part of the data for which no solution exists, in a problem that fixes u only up to a constant. In a
 /// mesh of several disconnected parts: the part in which it is largest.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,14 +44,34 @@ pub struct BadDatum {
     pub value: f64,
 }
 
+impl BadDatum {
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut words = Words::default();
+        words.list(self.boundary.as_deref().unwrap_or_default().as_bytes());
+        words.number(usize::from(self.boundary.is_some()));
+        words.number(self.element as usize);
+        words.reals(self.at.into_iter().chain([self.value]).collect::<Vec<_>>().into_iter());
+        words.bytes().to_vec()
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader::new(bytes);
+        let name = String::from_utf8_lossy(reader.list()).into_owned();
+        let boundary = (reader.number() == 1).then_some(name);
+        let element = reader.number() as u64;
+        let [x, y, z, value] = reader.reals()[..] else { return None };
+        Some(Self { boundary, element, at: [x, y, z], value })
+    }
+}
+
 /// The result of a solve, successful or not.
 #[derive(Debug)]
 pub struct Solved {
-    /// The solution, or the last iterate, in the operator's order.
+    /// The solution, or the last iterate, in the operator's order; on several ranks that of this one.
     pub u: Vec<f64>,
     /// The solution's residuals, or the error.
     pub outcome: Result<Solution, SolveError>,
-    /// The error of the device, which makes the outcome meaningless.
+    /// The error of the device or of the communication, which makes the outcome meaningless.
     pub refused: Option<GpuError>,
     /// The datum that is not finite, if the first residual is not finite.
     pub bad_datum: Option<BadDatum>,

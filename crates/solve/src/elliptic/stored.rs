@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dgsuite_gpu::Host;
 use dgsuite_ops::Sample;
 
-use super::{Elliptic, EllipticError, EllipticSetup, Operator, operator};
+use super::{Elliptic, EllipticError, EllipticSetup, Operator, operator, ranks};
 use crate::state::State;
 
 /// The name of the equation in stored states.
@@ -13,10 +13,16 @@ pub const LAW: &str = "poisson";
 
 impl Elliptic {
     /// Returns a solution, given in the operator's order, as a state at time 0. Its coefficients are
-    /// `[element][node]`.
+    /// `[element][node]`; on several ranks those of the whole mesh on rank 0, and none on others.
     #[must_use]
     pub fn save(&self, u: &[f64]) -> State {
-        let blocks = self.operator.0.blocks_of_unknowns();
+        let fields = match self.operator.0.ranks() {
+            Some(ranks) => ranks::coefficients(ranks, &self.operator.0, u),
+            None => {
+                let blocks = self.operator.0.blocks_of_unknowns();
+                blocks.into_iter().flatten().map(|entry| u[entry as usize]).collect()
+            }
+        };
         State {
             time: 0.0,
             step: 0,
@@ -24,7 +30,7 @@ impl Elliptic {
             law: LAW.to_owned(),
             parameters: Vec::new(),
             basis: "nodal".to_owned(),
-            fields: blocks.into_iter().flatten().map(|entry| u[entry as usize]).collect(),
+            fields,
             tally: Vec::new(),
             tally_rest: Vec::new(),
             histories: None,

@@ -111,7 +111,7 @@ impl HostMachine {
         let lower_order = elliptics.transfer()?.map(lower).transpose()?;
         let work = HostVector::from_slice(host, &vec![0.0; elliptics.nodes.len()])?;
         let operator = (&of, of.clone());
-        let pressure = Pressure::new(&OnHost(host), operator, (setup, law), &one, lower_order, work)?;
+        let pressure = Pressure::new(&OnHost::new(host), operator, (setup, law), &one, lower_order, work)?;
         let velocity = elliptics.velocity.iter().map(|a| Arc::new(Operator(Arc::clone(a)))).collect();
         let host = Arc::clone(host);
         Ok(Self { host, elliptics, velocity, pressure, first_order })
@@ -247,7 +247,7 @@ impl Machine for HostMachine {
         let of = Operator(Arc::clone(&self.elliptics.velocity[d]));
         let with = || Ok(Operator(Arc::new(of.0.with_reaction(lambda)?)));
         let options = SolverOptions::default().on(Device::Cpu, of.0.order(), of.0.mesh());
-        let built = kind.build(&OnHost(&self.host), (&of, lambda), with, &options);
+        let built = kind.build(&OnHost::new(&self.host), (&of, lambda), with, &options);
         built.map_err(|error| SystemError::Elliptic(Box::new(error)))
     }
 

@@ -5,7 +5,7 @@ use dgsuite_basis::Shape;
 use dgsuite_ops::{BoundarySamples, Sample, StateFloor};
 
 /// Appends samples; `global` are the indices of the part's elements in the whole mesh.
-pub(super) fn write_samples(samples: &[Sample], global: &[u32], words: &mut Words) {
+pub(crate) fn write_samples(samples: &[Sample], global: &[u32], words: &mut Words) {
     for s in samples {
         words.number(Shape::ALL.iter().position(|&shape| shape == s.shape).unwrap_or(0));
         words.number(s.order);
@@ -20,7 +20,7 @@ pub(super) fn write_samples(samples: &[Sample], global: &[u32], words: &mut Word
 }
 
 /// Merges the samples of all ranks, shape by shape.
-pub(super) fn merge_samples(messages: &[Vec<u8>]) -> Vec<Sample> {
+pub(crate) fn merge_samples(messages: &[Vec<u8>]) -> Vec<Sample> {
     let mut all: Vec<Sample> = Vec::new();
     for message in messages {
         let mut reader = Reader::new(message);

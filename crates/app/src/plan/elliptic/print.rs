@@ -6,7 +6,17 @@ use super::EllipticPlan;
 use crate::file::number::grouped;
 use crate::plan::print::results::checks;
 use crate::plan::print::{bytes, counted_shapes, lines, threads};
-use dgsuite_solve::elliptic::EllipticDescription;
+use dgsuite_solve::elliptic::{EllipticDescription, EllipticSetup};
+
+/// A device with the ranks that each work on one.
+fn ranks(setup: &EllipticSetup, device: String) -> String {
+    match &setup.comm {
+        Some(comm) if comm.size() > 1 => {
+            format!("{} ranks ({}), each on {device}", comm.size(), comm.plane())
+        }
+        _ => device,
+    }
+}
 
 /// Describes the plan, one line for each part, with the table of levels.
 pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
@@ -104,7 +114,7 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
                 bytes(described.device_bytes),
                 described.threads
             ),
-            None => format!("cpu, {}", threads(described.threads)),
+            None => ranks(setup, format!("cpu, {}", threads(described.threads))),
         },
     );
     checks(&plan.outline).into_iter().for_each(|checks| line("checks", checks));

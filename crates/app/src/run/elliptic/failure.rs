@@ -140,8 +140,12 @@ impl Failure {
         Self { status: Status::Diverged, code: Some(Code::NotFinite), message, hint }
     }
 
-    /// Describes a failure of the device.
+    /// Describes a failure of the device, or of the communication with other ranks.
     pub fn of_device(error: &GpuError) -> Self {
+        if let GpuError::Ranks(lost) = error {
+            let hint = "see what that rank has said; the solve can be started again".to_owned();
+            return Self { status: Status::Failed, code: Some(Code::Ranks), message: lost.to_string(), hint };
+        }
         let hint = "`device: cpu` solves the same problem without it".to_owned();
         Self { status: Status::Failed, code: Some(Code::Device), message: error.to_string(), hint }
     }

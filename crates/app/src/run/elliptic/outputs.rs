@@ -17,7 +17,7 @@ use dgsuite_output::writer::{
 use dgsuite_solve::elliptic::{Elliptic, Solved};
 use dgsuite_solve::flow::SampledSet;
 
-/// Writes all results except the summary.
+/// Writes all results except the summary. Of several ranks, which all take part, one writes.
 ///
 /// # Errors
 /// The errors of the file system.
@@ -44,15 +44,20 @@ pub(super) fn write(
                 .map_err(|source| WriterError::Io { path: parent.to_owned(), source })?;
         }
         let last = [EllipticField { name: "u".into(), content: FieldContent::Solution }];
-        sample(&last).write(&path, &VtuOptions::default())?;
+        let sampled = sample(&last);
+        if solver.writes() {
+            sampled.write(&path, &VtuOptions::default())?;
+        }
         return Ok(());
     }
     if let Some(fields) = &plan.fields {
         let precision = if fields.double { Precision::Double } else { Precision::Single };
-        let mut series = fields.format.create(&directory.fields())?;
         let sampled = sample(&fields.fields);
-        not_finite.look_at_fields(&sampled);
-        series.write(&sampled, &VtuOptions { precision, ..VtuOptions::default() })?;
+        if solver.writes() {
+            let mut series = fields.format.create(&directory.fields())?;
+            not_finite.look_at_fields(&sampled);
+            series.write(&sampled, &VtuOptions { precision, ..VtuOptions::default() })?;
+        }
     }
     if plan.stores {
         let saved = Checkpoint {
@@ -61,6 +66,9 @@ pub(super) fn write(
             averages: Vec::new(),
             sections: Vec::new(),
         };
+        if !solver.writes() {
+            return Ok(());
+        }
         checkpoint::write(&directory.checkpoints(), &saved, plan.outline.mesh_digest)?;
     }
     Ok(())

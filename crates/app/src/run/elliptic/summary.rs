@@ -34,6 +34,7 @@ pub(super) fn facts(
         "version": env!("CARGO_PKG_VERSION"),
         "device": plan.setup.device.to_string(),
         "device_name": described.device_name,
+        "ranks": plan.setup.comm.as_ref().map_or(1, |comm| comm.size()),
         "threads": described.threads,
         "precision": "double",
         "model": "poisson",

@@ -16,7 +16,7 @@ use crate::elliptic::EllipticError;
 use crate::elliptic::continuous::ContinuousSpace;
 use crate::elliptic::entries::inverse_diagonal;
 use crate::elliptic::lines::LineDescription;
-use crate::elliptic::machine::{Between, Machine, Number, OnMatrix, Piece, Sizes};
+use crate::elliptic::machine::{Between, Machine, Number, OnMatrix, Piece, Sizes, start_entry};
 
 type Vector<T> = CudaVector<T>;
 
@@ -72,6 +72,10 @@ impl Machine for WithHost<'_> {
 
     fn linear<T: Number>(a: &Pair<T>) -> Box<dyn LinearOperator<Vector<T>> + Send + Sync> {
         Box::new(OnDevice(Arc::clone(&a.on_device)))
+    }
+
+    fn start<T: Number>(&self, a: &Pair<T>) -> Result<Vector<T>, EllipticError> {
+        Ok(a.on_device.upload(&a.on_host.numbered(start_entry))?)
     }
 
     fn single(&self, a: &Pair<f64>) -> Result<Pair<f32>, EllipticError> {
