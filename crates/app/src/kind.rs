@@ -50,7 +50,6 @@ impl Kind {
     /// # Errors
     /// The mistakes in the input; nothing has been written then.
     pub(crate) fn run(&self, document: &Document, choices: &Choices) -> Result<Box<dyn Run>, InputError> {
-        self.fits_ranks(document, choices)?;
         (self.run)(document, choices)
     }
 
@@ -67,17 +66,6 @@ impl Kind {
             // Their solvers take long to set up, and a GPU has no choice of kernels for them.
             Some(elliptic::MODEL | INCOMPRESSIBLE_FLOW) => Ok(Vec::new()),
             _ => Ok(self.run(document, choices)?.forecast(&mut String::new())),
-        }
-    }
-
-    /// Refuses several ranks, if they cannot share such a problem.
-    ///
-    /// # Errors
-    /// As for [`Choices::one_rank`].
-    pub(crate) fn fits_ranks(&self, document: &Document, choices: &Choices) -> Result<(), InputError> {
-        match document.model().as_deref() {
-            Some(INCOMPRESSIBLE_FLOW) => choices.one_rank("incompressible flows"),
-            _ => Ok(()),
         }
     }
 }

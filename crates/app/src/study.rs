@@ -104,7 +104,6 @@ impl Study {
     ) -> Result<Self, InputError> {
         let planned = |told: Option<&Told>| Self::planned(document, sections, spec, choices, told);
         let Some(comm) = &choices.comm else { return planned(None) };
-        Kind::of(document).fits_ranks(document, choices)?;
         let lost = |error: CommError| InputError::from(OpsError::from(error));
         let study = one_works(comm.as_ref(), ROOT, || planned(None)).map_err(lost)?;
         let study = agree(comm.as_ref(), study.transpose())?;

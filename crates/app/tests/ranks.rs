@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
+#[path = "ranks/incompressible.rs"]
+mod incompressible;
 #[path = "ranks/limiters.rs"]
 mod limiters;
 #[path = "ranks/parts.rs"]
@@ -184,13 +186,6 @@ monitors:
   - probe: { points: [[0.4, 0.3], [1.9, 0.9]], fields: [rho, Mach, Vorticity], every_steps: 3 }
   - sample: { plane: { corner: [0.2, -0.3], sides: [[1, 0], [0.3, 1]], points: [4, 5] }, fields: [p, Schlieren], every_steps: 6 }
   - forces: { boundary: ymin, every_steps: 3, reference: { density: 1, length: 1, velocity: 1 } }
-";
-
-const INCOMPRESSIBLE: &str = "\
-mesh: { generate: { shape: tri, cells: [2, 2] }, periodic: [[xmin, xmax], [ymin, ymax]] }
-physics: { model: incompressible, viscosity: 0.1 }
-initial: { u: 1, v: 0 }
-time: { dt: 0.1, steps: 1 }
 ";
 
 fn mpiexec() -> Option<PathBuf> {
@@ -493,10 +488,6 @@ fn mistakes_and_failures_are_told_once() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && text.matches("no longer").count() == 1, "{text}");
     assert_eq!(unstable.summary("out/case")["status"], "diverged");
-    let incompressible = Case::new(INCOMPRESSIBLE);
-    let Some(output) = on_ranks(&incompressible, 2, &[]) else { return };
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && text.matches("one rank only").count() == 1, "{text}");
 }
 
 #[test]

@@ -12,8 +12,8 @@ use dgsuite_gpu::cuda::Cuda;
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
     BoundKernels, BoundaryBinding, BoundaryKernel, BoundaryOf, BoundsOf, DiffusionKernels, Diffusive,
-    DiffusiveBoundaryOf, Discretization, Equation, Form, OfState, OpsError, PackScalar, PointKernels,
-    Pointwise, Ranks, Reacting, ReactingByFormulas, ReactionKernels, Scheme, TwoPointKernels, WithDiffusion,
+    DiffusiveBoundaryOf, Discretization, Equation, Form, OfState, PackScalar, PointKernels, Pointwise, Ranks,
+    Reacting, ReactingByFormulas, ReactionKernels, Scheme, TwoPointKernels, WithDiffusion,
 };
 use dgsuite_physics::reaction::{BodyForce, FormulaReaction, Sponge};
 use dgsuite_physics::{
@@ -123,10 +123,7 @@ pub(crate) fn engine(
                     }
                     by_flux!(setup, flux, own)
                 }
-                Law::Incompressible(_) if ranks.is_some() => {
-                    Err(OpsError::NotOnRanks { what: "incompressible flows" }.into())
-                }
-                Law::Incompressible(_) => super::incompressible::engine(setup, host, initial, t0),
+                Law::Incompressible(_) => super::incompressible::engine(setup, ranks, host, initial, t0),
                 Law::NavierStokes(viscous) => {
                     let diffusion: Box<dyn DiffusionKernels<$t>> =
                         Box::new(Diffusive::<_, $d, $n> { diffusion: *viscous });

@@ -32,7 +32,7 @@ mod options;
 mod parts;
 pub(crate) mod preconditioner;
 mod range;
-mod ranks;
+pub(crate) mod ranks;
 pub(crate) mod shapes;
 mod solved;
 mod stored;

@@ -27,6 +27,7 @@ mod penalty;
 mod phases;
 mod pressure;
 mod role;
+mod shared;
 mod slip;
 mod subcycles;
 mod velocity;

@@ -14,6 +14,7 @@ use super::engine::{Ahead, Described, Elementwise, Engine};
 use super::error::SystemError;
 use super::ranges::Ranges;
 use super::rank_mesh::{ROOT, RankMesh};
+use super::solves::{Driven, Histories, SolveStatistics};
 use super::words::{Reader, Words};
 use dgsuite_basis::Representation;
 use dgsuite_gpu::ExactSum;
@@ -102,8 +103,40 @@ impl Engine for Ranked {
     }
 
     fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError> {
-        self.inner.step(t, dt)?;
-        Ok(self.checked()?)
+        let done = self.inner.step(t, dt);
+        // A failure of the communication is the cause of all others.
+        self.checked()?;
+        done
+    }
+
+    fn substeps(&mut self, dt: f64) -> Result<usize, SystemError> {
+        self.inner.substeps(dt)
+    }
+
+    fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
+        let jumps = self.inner.normal_jumps()?;
+        self.checked()?;
+        Ok(jumps)
+    }
+
+    fn driven(&self) -> Option<Driven> {
+        self.inner.driven()
+    }
+
+    fn next_size(&self, wanted: f64) -> f64 {
+        self.inner.next_size(wanted)
+    }
+
+    fn solves(&self) -> Option<SolveStatistics> {
+        self.inner.solves()
+    }
+
+    fn histories(&self) -> Option<Histories> {
+        self.inner.histories()
+    }
+
+    fn set_histories(&mut self, histories: &Histories) -> Option<()> {
+        self.inner.set_histories(histories)
     }
 
     fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError> {

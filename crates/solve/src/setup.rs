@@ -13,6 +13,7 @@ pub use self::incompressible::{
 };
 use self::own::{Flux, OwnCondition};
 use super::device::Device;
+use super::elliptic::linelets;
 use super::error::SystemError;
 pub use super::precision::Precision;
 use super::rank_mesh::RankMesh;
@@ -497,6 +498,13 @@ impl Setup {
         let (mesh, space) = (self.mesh.seen(), self.space());
         let sizes: Vec<f64> = mesh.sets.iter().map(|set| cost(&space, set.shape, set.order)).collect();
         let weight = |element: usize| sizes[mesh.locate(element).0];
+        if let Law::Incompressible(_) = self.law {
+            // Lines of thin elements are not cut.
+            let lines = linelets(mesh).map_err(|error| SystemError::Elliptic(Box::new(error)))?;
+            if !lines.is_empty() {
+                return Ok(Partition::along_chains(mesh, self.comm.size(), weight, &lines)?);
+            }
+        }
         Ok(Partition::new(mesh, self.comm.size(), self.cutting, weight)?)
     }
 

@@ -70,6 +70,10 @@ impl FlowRun {
         let plan_s = start.elapsed().as_secs_f64();
         if let Some(comm) = &choices.comm {
             same_kind_of_device(comm.as_ref(), plan.setup.device)?;
+            let incompressible = matches!(plan.setup.law, Law::Incompressible(_));
+            if incompressible && plan.setup.device != Device::Cpu && comm.size() > 1 {
+                choices.one_rank("incompressible flows on GPUs")?;
+            }
         }
         let refused = |error: SystemError| {
             let place = plan.outline.places.of(&error);

@@ -28,6 +28,8 @@ pub struct FluxPoints {
     pub weights: Vec<f64>,
     /// The index of each point's boundary in the list of names.
     pub boundary: Vec<u32>,
+    /// The element of each point, as numbered in the operator's mesh.
+    pub elements: Vec<u32>,
     /// For each point the entries of its element in vectors, and the values of the functions.
     rows: Vec<SparseRow>,
 }
@@ -95,6 +97,7 @@ impl<T: PackScalar> Sipdg<T> {
             out.normals.append(&mut face.normals);
             out.weights.append(&mut face.weights);
             out.boundary.append(&mut face.boundary);
+            out.elements.append(&mut face.elements);
             out.rows.append(&mut face.rows);
         }
         Ok(out)
@@ -141,6 +144,7 @@ impl<T: PackScalar> Space<T> {
             normals: factors.iter().map(|(n, _)| *n).collect(),
             weights: range.clone().zip(&factors).map(|(q, (_, s))| s * reference.face_weights[q]).collect(),
             boundary: vec![boundary as u32; range.len()],
+            elements: vec![element as u32; range.len()],
             rows: range.map(row).collect(),
         }
     }

@@ -14,7 +14,8 @@ use std::sync::Arc;
 /// `discretization`, or `u32::MAX` for entries that only fill up a block.
 ///
 /// Both must be set up on the same mesh, with the same order and the nodes of
-/// [`Scheme::on_elliptic_nodes`](crate::Scheme::on_elliptic_nodes).
+/// [`Scheme::on_elliptic_nodes`](crate::Scheme::on_elliptic_nodes). On several ranks, `discretization` has the
+/// rank's own elements, and entries of elements of other ranks have no index.
 ///
 /// # Errors
 /// [`OpsError::Elliptic`] if meshes, orders or nodes differ, or a state has 2³² or more entries.
@@ -25,16 +26,28 @@ pub fn elliptic_places<T: PackScalar, U: PackScalar>(
     let refuse = |reason: String| Err(OpsError::Elliptic { reason });
     let space = &sipdg.space;
     let (mesh, other) = (&space.problem.mesh, &discretization.mesh);
-    if !Arc::ptr_eq(mesh, other) && mesh.sets != other.sets {
-        return refuse("a state and a vector belong to different meshes".to_owned());
-    }
+    let different = || refuse("a state and a vector belong to different meshes".to_owned());
+    // The element of the operator for each element of the state.
+    let elements: Option<Vec<usize>> = match (sipdg.ranks(), discretization.ranks()) {
+        (None, None) if Arc::ptr_eq(mesh, other) || mesh.sets == other.sets => {
+            Some((0..mesh.n_elements()).collect())
+        }
+        (Some(of), Some(own)) => {
+            let local = |element: &u32| of.elements().binary_search(element).ok();
+            own.elements().iter().map(local).collect()
+        }
+        _ => None,
+    };
+    let Some(elements) = elements else { return different() };
     if u32::try_from(discretization.len()).is_err() {
         return refuse(format!(
             "a state has {} entries, and at most 2³² − 1 are possible",
             discretization.len()
         ));
     }
-    if let Some((a, _)) = space.groups.iter().zip(&discretization.groups).find(|(a, b)| !same_nodes(a, b)) {
+    let pair =
+        |b: &&Group<T>| space.groups.iter().find(|a| a.shape == b.shape).is_none_or(|a| !same_nodes(a, b));
+    if let Some(a) = discretization.groups.iter().find(pair) {
         return refuse(format!(
             "the nodes of a state on {} elements are not those of the operator of order {}: use \
              Scheme::on_elliptic_nodes",
@@ -45,7 +58,7 @@ pub fn elliptic_places<T: PackScalar, U: PackScalar>(
     let mut out = vec![vec![u32::MAX; sipdg.len()]; n_fields];
     for (g, group) in discretization.groups.iter().enumerate() {
         for slot in group.real_slots() {
-            let (first, stride) = space.rows(group.elements[slot] as usize);
+            let (first, stride) = space.rows(elements[group.elements[slot] as usize]);
             for (k, out) in out.iter_mut().enumerate() {
                 for i in 0..group.state.rows {
                     let at = discretization.groups[g].offset + group.state.index(slot, i, k);

@@ -22,7 +22,7 @@ pub const OVERLAP_VARIABLE: &str = "DGSUITE_OVERLAP";
 /// them in the same order. Integrals, norms and step sizes are those of the whole mesh, the same on all ranks
 /// and for any number of ranks, to the last bit.
 pub struct Ranks {
-    joint: Joint,
+    joint: Arc<Joint>,
     mesh: Arc<Mesh>,
     elements: Vec<u32>,
     pub(crate) cuts: Vec<Cut>,
@@ -148,7 +148,7 @@ impl Ranks {
             Ok("1") => Some(true),
             _ => None,
         };
-        Self { joint: Joint::new(comm), mesh: Arc::new(mesh), elements, cuts, needs, overlap }
+        Self { joint: Arc::new(Joint::new(comm)), mesh: Arc::new(mesh), elements, cuts, needs, overlap }
     }
 
     /// Sets whether inner elements are worked on while messages are on their way, instead of
@@ -188,6 +188,12 @@ impl Ranks {
     #[must_use]
     pub fn elements(&self) -> &[u32] {
         &self.elements
+    }
+
+    /// The ranks, with the first failure of their communication.
+    #[must_use]
+    pub fn joint(&self) -> &Arc<Joint> {
+        &self.joint
     }
 
     /// The communicator.

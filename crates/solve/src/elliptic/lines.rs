@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dgsuite_gpu::Host;
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::PackScalar;
-use dgsuite_ops::elliptic::{LineletInverse, Sipdg, SipdgOptions};
+use dgsuite_ops::elliptic::{LineletInverse, Linelets, Sipdg, SipdgOptions};
 
 use super::shapes::{THIN, aspect_ratio};
 use super::{EllipticError, EllipticKind};
@@ -67,12 +67,17 @@ pub const SHORT: usize = 3;
 /// # Errors
 /// Elements that are inverted, and lack of memory.
 pub fn linelets(mesh: &Arc<Mesh>) -> Result<Vec<Vec<u32>>, EllipticError> {
+    Ok(find(mesh)?.elements())
+}
+
+/// As [`linelets`], for operators.
+pub(crate) fn find(mesh: &Arc<Mesh>) -> Result<Linelets, EllipticError> {
     let boundaries: Vec<(String, EllipticKind)> =
         mesh.boundaries.iter().map(|b| (b.name.clone(), EllipticKind::Neumann)).collect();
     let (one, zero) = (|_: usize, _: [f64; 3]| 1.0, |_: usize, _: [f64; 3]| 0.0);
     let (mesh, host) = (Arc::clone(mesh), Arc::new(Host::new(0)?));
     let operator = Sipdg::<f64>::new(mesh, &SipdgOptions::new(1), &one, &zero, &boundaries, host)?;
-    Ok(operator.linelets().elements())
+    Ok(operator.linelets().clone())
 }
 
 /// The linelets of a smoother.

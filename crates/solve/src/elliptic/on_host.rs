@@ -38,7 +38,7 @@ impl HostSolver {
         one: &Vector<f64>,
         whole: Option<&Operator<f64>>,
     ) -> Result<Self, EllipticError> {
-        let built = preconditioner::build(&OnHost { host, whole }, operator, options)?;
+        let built = preconditioner::build(&OnHost::new(host, whole), operator, options)?;
         let mut krylov = Krylov::new(operator.clone(), built, one, operator.0.is_singular())?;
         krylov.ranks = operator.0.ranks().map(|ranks| Arc::clone(ranks.joint()));
         Ok(Self { host: Arc::clone(host), krylov })
@@ -71,8 +71,9 @@ pub(crate) struct OnHost<'a> {
 }
 
 impl<'a> OnHost<'a> {
-    pub(crate) fn new(host: &'a Host) -> Self {
-        Self { host, whole: None }
+    /// The CPU; on several ranks with the operator of order 1 on the whole mesh.
+    pub(crate) fn new(host: &'a Host, whole: Option<&'a Operator<f64>>) -> Self {
+        Self { host, whole }
     }
 
     fn amg<T: Number, S: Number>(

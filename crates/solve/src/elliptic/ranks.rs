@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use dgsuite_amg::{Preconditioner, Transfer};
 use dgsuite_basis::lattice::lattice_len;
-use dgsuite_gpu::comm::Communicator;
+use dgsuite_gpu::comm::{Communicator, Joint};
 use dgsuite_gpu::{GpuError, Host, HostVector};
 use dgsuite_mesh::Partition;
 use dgsuite_ops::elliptic::{EllipticRanks, Gathering, Linelets, Sipdg, SipdgOptions};
@@ -49,11 +49,10 @@ pub(super) fn operators(
     };
     // Work is in proportion to unknowns.
     let weight = |element: usize| lattice_len(setup.mesh.shape(element), setup.order) as f64;
+    let joint = Arc::new(Joint::new(Arc::clone(comm)));
     let ranks = Partition::along_chains(&setup.mesh, comm.size(), weight, &lines.elements())
         .map_err(EllipticError::from)
-        .and_then(|partition| {
-            Ok(EllipticRanks::new(Arc::clone(&setup.mesh), partition, &lines, Arc::clone(comm))?)
-        });
+        .and_then(|partition| Ok(EllipticRanks::new(Arc::clone(&setup.mesh), partition, &lines, joint)?));
     let ranks = Arc::new(agree(comm.as_ref(), ranks)?);
     let number = |element: usize| ranks.elements()[element] as usize;
     let part = Sipdg::<f64>::on_ranks(
@@ -161,7 +160,7 @@ pub(super) fn samples(ranks: &EllipticRanks, own: &[Sample]) -> Vec<Sample> {
 
 /// The coefficients of all elements of the whole mesh, `[element][node]`, on rank 0; none on others.
 /// Collective.
-pub(super) fn coefficients(ranks: &EllipticRanks, part: &Sipdg<f64>, u: &[f64]) -> Vec<f64> {
+pub(crate) fn coefficients(ranks: &EllipticRanks, part: &Sipdg<f64>, u: &[f64]) -> Vec<f64> {
     let mut words = Words::default();
     for (local, entries) in part.blocks_of_unknowns().into_iter().enumerate() {
         if ranks.owns(local) {

@@ -3,18 +3,24 @@
 //! The operators have homogeneous boundary values. The data enters as loads, `⟨g, φ⟩` or in the Dirichlet
 //! form of the interior penalty method, by sparse matrices at the points of the boundaries.
 
+mod point_order;
+
+use self::point_order::PointOrder;
 use super::components::Components;
 use super::machine::{Machine, Map};
 use super::role::{Role, named};
+use super::shared::bounded;
 use crate::SystemError;
 use crate::setup::{Backflow, BoundaryKind};
-use dgsuite_gpu::{GpuError, Vector};
+use dgsuite_gpu::comm::Joint;
+use dgsuite_gpu::{ExactSum, GpuError, Vector};
 use dgsuite_ops::OpsError;
 use dgsuite_ops::elliptic::{BoundaryPoints, FluxPoints, Sipdg, Triplet};
 use dgsuite_physics::incompressible::OpenPressure;
 use dgsuite_physics::trace::Recording;
 use dgsuite_physics::{Dual, Exact, Given};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Half the interval of the difference quotient of wall velocities, at the start of a run.
 const RATE: f64 = 1e-5;
@@ -32,6 +38,12 @@ impl On {
     fn new(sipdg: &Sipdg<f64>, names: &[&str]) -> Result<Self, OpsError> {
         let (elliptic, flux) = (sipdg.boundary_points(names), sipdg.flux_points(names)?);
         let same = elliptic.points == flux.points;
+        // Ranks have one kind of list.
+        let mut differ = [f64::from(u8::from(!same))];
+        if let Some(ranks) = sipdg.ranks() {
+            ranks.joint().max(&mut differ);
+        }
+        let same = differ == [0.0];
         Ok(Self { first: if same { 0 } else { elliptic.len() }, elliptic, flux })
     }
 
@@ -117,15 +129,28 @@ struct Balance {
     weights: Vec<f64>,
     /// The largest flux in and out so far.
     largest: f64,
+    /// The ranks that integrate together, if there are several.
+    joint: Option<Arc<Joint>>,
 }
 
 impl Balance {
     /// Checks the velocities `g`, `[component][point]`, with their normal components.
     fn check(&mut self, (g, normal): (&[Vec<f64>], &[f64]), time: f64) -> Result<(), SystemError> {
-        let integral = |u: &[f64]| u.iter().zip(&self.weights).map(|(u, w)| (w * u).abs()).sum::<f64>();
-        let net: f64 = normal.iter().zip(&self.weights).map(|(u, w)| w * u).sum();
-        let rounding = ROUNDING * g.iter().map(|g| integral(g)).sum::<f64>();
-        self.largest = integral(normal).max(self.largest);
+        let terms = |u: &[f64]| u.iter().zip(&self.weights).map(|(u, w)| w * u).collect::<Vec<_>>();
+        let size = |u: &[f64]| terms(u).into_iter().map(f64::abs).collect::<ExactSum>();
+        let mut sizes = size(normal);
+        let mut all = ExactSum::new();
+        g.iter().for_each(|g| all.merge(&size(g)));
+        let mut sums = [terms(normal).into_iter().collect(), std::mem::take(&mut sizes), all];
+        let [net, through, all] = match &self.joint {
+            None => sums.map(|sum| sum.value()),
+            Some(ranks) => {
+                let values = ranks.sum(&mut sums);
+                [values[0], values[1], values[2]]
+            }
+        };
+        let rounding = ROUNDING * all;
+        self.largest = through.max(self.largest);
         match net.abs() > UNBALANCED * self.largest + rounding {
             true => Err(SystemError::NetInflow { inflow: -net, size: self.largest, time }),
             false => Ok(()),
@@ -174,6 +199,8 @@ struct Open<V> {
     before: V,
     change: V,
     last: Option<Vec<f64>>,
+    /// The order of the points of all ranks, if there are several.
+    order: Option<PointOrder>,
     /// `ν ∂u/∂n` of prescribed solutions, if there are any.
     traction: Option<Components<V>>,
     work: V,
@@ -239,9 +266,16 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         let names = named(kinds, Role::Wall);
         let on = On::new(sipdg, &names)?;
         let closed = named(kinds, Role::Open).is_empty();
-        let weights = [vec![0.0; on.first], on.flux.weights.clone()].concat();
+        // Points of elements of other ranks are theirs to integrate.
+        let ranks = sipdg.ranks();
+        let counts = |element: &u32| ranks.is_none_or(|ranks| ranks.owns(*element as usize));
+        let of_flux = on.flux.elements.iter().zip(&on.flux.weights);
+        let of_flux = of_flux.map(|(element, w)| if counts(element) { *w } else { 0.0 });
+        let weights = vec![0.0; on.first].into_iter().chain(of_flux).collect();
+        let joint = ranks.map(|ranks| Arc::clone(ranks.joint()));
+        // All ranks have the boundaries of the whole mesh, some of them without points.
         let walls = match on.len() {
-            0 => None,
+            _ if !bounded(sipdg, &names) => None,
             n => Some(Walls {
                 places: Places::new(&on, &names, kinds),
                 load: machine.load(n, &on.flux_load(|_| 1.0))?,
@@ -252,12 +286,13 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
                 work: zeros(n)?,
                 at: None,
                 steady: names.iter().all(|name| kinds[*name].data().is_none_or(|data| data.is_steady())),
-                balance: closed.then_some(Balance { weights, largest: 0.0 }),
+                balance: closed.then_some(Balance { weights, largest: 0.0, joint }),
             }),
         };
         let oblique: Vec<&str> = machine.elliptics().oblique.iter().map(String::as_str).collect();
         let on = sipdg.boundary_points(&oblique);
-        let symmetry = (!on.is_empty()).then(|| DoubleCurl::new(machine, &on, dim)).transpose()?;
+        let has_oblique = bounded(sipdg, &oblique);
+        let symmetry = has_oblique.then(|| DoubleCurl::new(machine, &on, dim)).transpose()?;
         let names = named(kinds, Role::Open);
         let scaled = names.iter().filter_map(|name| backflow(&kinds[*name]));
         let scaled = scaled.filter(|backflow| backflow.velocity.is_none()).count() > 0;
@@ -265,7 +300,7 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         let on = On::new(sipdg, &names)?;
         let push = |d: usize| machine.load(on.len(), &on.flux_load(|q| -on.flux.normals[q][d]));
         let open = match on.len() {
-            0 => None,
+            _ if !bounded(sipdg, &names) => None,
             n => Some(Open {
                 places: Places::new(&on, &names, kinds),
                 load: machine.load(n, &on.elliptic.load())?,
@@ -276,6 +311,7 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
                 before: zeros(n)?,
                 change: zeros(n)?,
                 last: None,
+                order: ranks.map(|ranks| PointOrder::new(ranks, &on)).transpose()?,
                 traction: None,
                 work: zeros(n)?,
             }),
@@ -367,14 +403,26 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         }
     }
 
-    /// The pressures at the points of open boundaries in the last update, if there are any.
-    pub(super) fn open_pressures(&self) -> Option<&Vec<f64>> {
-        self.open.as_ref()?.last.as_ref()
+    /// The pressures at the points of open boundaries in the last update, if there are any; on several ranks
+    /// those of all points on rank 0, and none on others. Collective.
+    pub(super) fn open_pressures(&self) -> Option<Vec<f64>> {
+        let Open { last, order, .. } = self.open.as_ref()?;
+        let last = last.as_ref()?;
+        Some(order.as_ref().map_or_else(|| last.clone(), |order| order.gather(last)))
     }
 
-    /// Replaces them.
+    /// The number of these points on all ranks.
+    pub(super) fn n_open_pressures(&self) -> Option<usize> {
+        let Open { last, order, .. } = self.open.as_ref()?;
+        Some(order.as_ref().map_or(last.as_ref()?.len(), |order| order.len))
+    }
+
+    /// Replaces the pressures, given at the points of all ranks.
     pub(super) fn set_open_pressures(&mut self, pressures: &[f64]) {
-        self.open.iter_mut().for_each(|open| open.last = Some(pressures.to_vec()));
+        if let Some(open) = &mut self.open {
+            let own = |order: &PointOrder| order.places.iter().map(|&place| pressures[place]).collect();
+            open.last = Some(open.order.as_ref().map_or_else(|| pressures.to_vec(), own));
+        }
     }
 
     /// Adds the change of the pressure on open boundaries to the problem of its increment.

@@ -90,7 +90,7 @@ impl DeviceMachine {
         ordinal: usize,
     ) -> Result<Self, SystemError> {
         let cuda = Cuda::new(ordinal)?;
-        let elliptics = Elliptics::new(setup, law, host)?;
+        let elliptics = Elliptics::new(setup, law, host, None)?;
         let operator = Arc::new(CudaSipdg::<f64>::new(&cuda, &elliptics.nodes)?);
         let first_order = Pass::of(law)
             .into_iter()

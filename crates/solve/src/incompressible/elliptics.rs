@@ -3,10 +3,11 @@
 use super::role::{Role, named};
 use crate::SystemError;
 use crate::elliptic::EllipticKind;
+use crate::elliptic::bridge::Operator;
 use crate::setup::{BoundaryKind, Incompressible, Setup};
 use dgsuite_gpu::Host;
 use dgsuite_ops::OpsError;
-use dgsuite_ops::elliptic::{PTransfer, Sipdg, SipdgOptions};
+use dgsuite_ops::elliptic::{EllipticRanks, PTransfer, Sipdg, SipdgOptions};
 use std::sync::Arc;
 
 /// The elliptic operators of a flow on the host: those of the pressure and of each velocity component, which
@@ -21,55 +22,86 @@ pub(super) struct Elliptics {
     /// The boundaries of symmetry that are not normal to an axis. The operators of the velocity have the
     /// Neumann condition there; [`Slip`](super::slip::Slip) adds the terms of the normal velocity.
     pub(super) oblique: Vec<String>,
+    /// On several ranks, the operators of order 1 on the whole mesh.
+    pub(super) whole: Option<Whole>,
+}
+
+/// The operators of order 1 on the whole mesh, with which coarse levels are solved on each of several ranks.
+pub(super) struct Whole {
+    pub(super) nodes: Operator<f64>,
+    pub(super) velocity: Vec<Operator<f64>>,
 }
 
 impl Elliptics {
-    pub(super) fn new(setup: &Setup, law: &Incompressible, host: &Arc<Host>) -> Result<Self, SystemError> {
+    /// On several ranks, `shared` is the share of this one. Collective.
+    pub(super) fn new(
+        setup: &Setup,
+        law: &Incompressible,
+        host: &Arc<Host>,
+        shared: Option<&Arc<EllipticRanks>>,
+    ) -> Result<Self, SystemError> {
         let dim = setup.mesh.dim();
         let options = SipdgOptions::new(setup.order);
+        let (one, zero) = (|_: usize, _: [f64; 3]| 1.0, |_: usize, _: [f64; 3]| 0.0);
         let operator = |conditions: &[(String, EllipticKind)]| {
-            let (one, zero) = (|_: usize, _: [f64; 3]| 1.0, |_: usize, _: [f64; 3]| 0.0);
-            let mesh = Arc::clone(setup.mesh.seen());
-            Sipdg::new(mesh, &options, &one, &zero, conditions, Arc::clone(host)).map(Arc::new)
+            let host = Arc::clone(host);
+            let operator = match shared {
+                Some(ranks) => Sipdg::on_ranks(ranks, &options, &one, &zero, conditions, host),
+                None => Sipdg::new(Arc::clone(setup.mesh.seen()), &options, &one, &zero, conditions, host),
+            };
+            operator.map(Arc::new)
+        };
+        let on_whole = |conditions: &[(String, EllipticKind)]| {
+            let of = |ranks: &Arc<EllipticRanks>| {
+                let whole = Arc::clone(ranks.whole());
+                let whole = Sipdg::at(whole, (&options, 1), &one, &zero, conditions, Arc::clone(host))?;
+                Ok::<_, OpsError>(Operator(Arc::new(whole)))
+            };
+            shared.map(of).transpose()
         };
         let conditions = |of: &dyn Fn(&str, &BoundaryKind) -> EllipticKind| -> Vec<(String, EllipticKind)> {
             setup.boundaries.iter().map(|(name, kind)| (name.clone(), of(name, kind))).collect()
         };
-        let nodes = operator(&conditions(&|_, kind| match Role::of(kind) {
+        let of_nodes = conditions(&|_, kind| match Role::of(kind) {
             Some(Role::Open) => EllipticKind::Dirichlet,
             _ => EllipticKind::Neumann,
-        }))?;
+        });
+        let (nodes, whole_nodes) = (operator(&of_nodes)?, on_whole(&of_nodes)?);
+        // All ranks know the normals of whole boundaries.
+        let known_everywhere = whole_nodes.as_ref().map_or(&nodes, |whole| &whole.0);
         let (mut planes, mut oblique) = (Vec::new(), Vec::new());
         for name in named(&setup.boundaries, Role::Symmetry) {
-            match axis(&nodes, name) {
+            match axis(known_everywhere, name) {
                 Some(d) => planes.push((name, d)),
                 None => oblique.push(name.to_owned()),
             }
         }
-        let mut known: Vec<(Vec<(String, EllipticKind)>, Arc<Sipdg<f64>>)> = Vec::new();
-        let mut velocity = Vec::new();
+        let mut known: Vec<(Vec<(String, EllipticKind)>, [Option<Operator<f64>>; 2])> = Vec::new();
+        let (mut velocity, mut whole_velocity) = (Vec::new(), Vec::new());
         for d in 0..dim {
             let own = conditions(&|name, kind| match Role::of(kind) {
                 Some(Role::Wall) => EllipticKind::Dirichlet,
                 Some(Role::Symmetry) if planes.contains(&(name, d)) => EllipticKind::Dirichlet,
                 _ => EllipticKind::Neumann,
             });
-            let found = known.iter().find(|(of, _)| *of == own).map(|(_, a)| Arc::clone(a));
-            let a = match found {
-                Some(a) => a,
+            let found = known.iter().find(|(of, _)| *of == own).map(|(_, found)| found.clone());
+            let [a, on_whole] = match found {
+                Some(found) => found,
                 None => {
-                    let a = operator(&own)?;
-                    known.push((own, Arc::clone(&a)));
-                    a
+                    let both = [Some(Operator(operator(&own)?)), on_whole(&own)?];
+                    known.push((own, both.clone()));
+                    both
                 }
             };
-            velocity.push(a);
+            velocity.extend(a.map(|a| a.0));
+            whole_velocity.extend(on_whole);
         }
+        let whole = whole_nodes.map(|nodes| Whole { nodes, velocity: whole_velocity });
         let pressure = match law.pressure_order.of(setup.order) {
             order if order < setup.order => Arc::new(nodes.at_lower_order(order)?),
             _ => Arc::clone(&nodes),
         };
-        Ok(Self { nodes, pressure, velocity, oblique })
+        Ok(Self { nodes, pressure, velocity, oblique, whole })
     }
 
     /// The transfer from the velocity's order to that of the pressure, if it is lower.

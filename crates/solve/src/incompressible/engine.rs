@@ -12,14 +12,17 @@ use super::penalty::PenaltyStep;
 use crate::SystemError;
 use crate::device::Device;
 use crate::elliptic::LineDescription;
+use crate::elliptic::ranks::coefficients;
 use crate::engine::{Described, Elementwise, Engine};
 use crate::setup::{Incompressible, Penalties, PressureOrder};
 use crate::setup::{Law, Precision, Setup, SourceTerm};
 use crate::solves::{Driven, Histories, PhaseSeconds, SolveStatistics};
-use dgsuite_basis::Representation;
+use dgsuite_basis::lattice::lattice_len;
+use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{ExactSum, GpuError, Host};
+use dgsuite_ops::elliptic::Sipdg;
 use dgsuite_ops::{
-    BoundarySamples, Discretization, Norms, OpsError, PartSummary, Sample, Scheme, StepMeasure,
+    BoundarySamples, Discretization, Norms, OpsError, PartSummary, Ranks, Sample, Scheme, StepMeasure,
     elliptic_places,
 };
 use dgsuite_physics::Exact;
@@ -31,6 +34,7 @@ use std::time::Instant;
 /// Builds the engine of incompressible flow with the velocity of `initial` at time `t0`.
 pub(crate) fn engine(
     setup: &Setup,
+    ranks: Option<&Arc<Ranks>>,
     host: &Arc<Host>,
     initial: &dyn Exact,
     t0: f64,
@@ -56,12 +60,15 @@ pub(crate) fn engine(
     }
     match setup.device {
         Device::Cpu => {
-            let machine = HostMachine::new(setup, law, host)?;
-            build(machine, (setup, law), host, initial, t0)
+            let machine = HostMachine::new(setup, law, host, ranks)?;
+            build(machine, (setup, law), ranks, host, initial, t0)
+        }
+        Device::Cuda(_) if ranks.is_some() => {
+            Err(OpsError::NotOnRanks { what: "incompressible flows on GPUs" }.into())
         }
         Device::Cuda(ordinal) => {
             let machine = DeviceMachine::new(setup, law, host, ordinal)?;
-            build(machine, (setup, law), host, initial, t0)
+            build(machine, (setup, law), None, host, initial, t0)
         }
     }
 }
@@ -69,16 +76,15 @@ pub(crate) fn engine(
 fn build<M: Machine + 'static>(
     machine: M,
     (setup, law): (&Setup, &Incompressible),
+    ranks: Option<&Arc<Ranks>>,
     host: &Arc<Host>,
     initial: &dyn Exact,
     t0: f64,
 ) -> Result<Box<dyn Engine>, SystemError> {
     let dim = setup.mesh.dim();
     let sipdg = &Arc::clone(&machine.elliptics().nodes);
-    let laws::Posed { equation, boundaries } = laws::state(setup, law)?;
     let scheme = Scheme::on_elliptic_nodes(setup.order);
-    let fields =
-        Discretization::new(Arc::clone(setup.mesh.seen()), &scheme, equation, boundaries, Arc::clone(host))?;
+    let fields = Arc::new(laws::discretization(setup, ranks, &scheme, laws::state(setup, law)?, host)?);
     let places = elliptic_places(&fields, sipdg)?;
     let component = |d: usize| {
         let at = |_: usize, x: &[[f64; 3]]| {
@@ -117,24 +123,40 @@ fn build<M: Machine + 'static>(
         flow.start(t0)?;
     }
     let facts = Facts {
-        dofs: fields.dofs(),
+        dofs: fields.whole().map_or_else(|| fields.dofs(), |whole| whole.dofs),
         bytes: flow.machine.bytes() + fields.bytes(),
-        parts: fields.summary(),
+        parts: fields.whole().map_or_else(|| fields.summary(), |whole| whole.summary.clone()),
         kernel: flow.machine.kernel(),
         device_name: flow.machine.device_name(),
         lines: flow.machine.lines(),
-        representation: fields.representation(),
+        fields: Arc::clone(&fields),
     };
     Ok(Box::new(FlowEngine {
         flow,
         fields,
         places,
         unknowns: sipdg.unknowns(),
+        numbers: canonical_numbers(sipdg),
         len: sipdg.len(),
         state: RefCell::new(None),
         facts,
         measure: StepMeasure::default(),
     }))
+}
+
+/// The numbers of an operator's unknowns in the canonical order of the whole mesh.
+fn canonical_numbers(sipdg: &Sipdg<f64>) -> Vec<usize> {
+    let blocks = sipdg.blocks_of_unknowns();
+    let Some(ranks) = sipdg.ranks() else { return (0..blocks.iter().map(Vec::len).sum()).collect() };
+    let whole = sipdg.whole_mesh();
+    let mut first = Vec::with_capacity(whole.n_elements() + 1);
+    first.push(0);
+    for element in 0..whole.n_elements() {
+        first.push(first[element] + lattice_len(whole.shape(element), sipdg.order()));
+    }
+    let of = |(&element, block): (&u32, Vec<u32>)| (0..block.len()).map(move |i| (element, i));
+    let all = ranks.elements().iter().zip(blocks).flat_map(of);
+    all.map(|(element, i)| first[element as usize] + i).collect()
 }
 
 /// A solution whose pressure is raised by a constant, which is free where no boundary has a pressure.
@@ -181,7 +203,7 @@ struct Facts {
     kernel: String,
     device_name: String,
     lines: Option<LineDescription>,
-    representation: Representation,
+    fields: Arc<Discretization<f64>>,
 }
 
 impl Described for Facts {
@@ -204,7 +226,10 @@ impl Described for Facts {
         self.lines.clone()
     }
     fn representation(&self) -> Representation {
-        self.representation
+        self.fields.representation()
+    }
+    fn basis_size_in(&self, basis: Representation, order: usize, shape: Shape) -> usize {
+        self.fields.basis_size_in(basis, order, shape)
     }
     fn to_primitive(&self, u: &[f64], w: &mut [f64]) {
         w.copy_from_slice(u);
@@ -217,11 +242,13 @@ impl Described for Facts {
 /// A flow with the discretisation by which its state is read.
 struct FlowEngine<M: Machine> {
     flow: Flow<M>,
-    fields: Discretization<f64>,
+    fields: Arc<Discretization<f64>>,
     /// For each field, the scalar of `fields` for each entry of a vector of the host.
     places: Vec<Vec<u32>>,
     /// The entries of the unknowns in vectors of the host, by element and node, and the length of a vector.
     unknowns: Vec<u32>,
+    /// Their numbers in the canonical order of the whole mesh.
+    numbers: Vec<usize>,
     len: usize,
     /// The state in the order of `fields`, if it was read since the last step.
     state: RefCell<Option<Vec<f64>>>,
@@ -253,17 +280,28 @@ impl<M: Machine> FlowEngine<M> {
         Ok(state)
     }
 
-    /// Values in canonical order from those of a vector of the host, and back.
+    /// The unknowns of one field of the whole mesh.
+    fn n_unknowns(&self) -> usize {
+        self.flow.machine.elliptics().nodes.dofs()
+    }
+
+    /// Values in canonical order from those of a vector of the host, and back; on several ranks those of the
+    /// whole mesh, which rank 0 alone gets from all.
     fn canonical(&self, values: &[f64]) -> Vec<f64> {
+        let nodes = &self.flow.machine.elliptics().nodes;
+        if let Some(ranks) = nodes.ranks() {
+            return coefficients(ranks, nodes, values);
+        }
         self.unknowns.iter().map(|&i| values[i as usize]).collect()
     }
 
     fn vector(&self, canonical: &[f64]) -> Option<Vec<f64>> {
-        if canonical.len() != self.unknowns.len() {
+        if canonical.len() != self.n_unknowns() {
             return None;
         }
         let mut values = vec![0.0; self.len];
-        self.unknowns.iter().zip(canonical).for_each(|(&i, v)| values[i as usize] = *v);
+        let places = self.unknowns.iter().zip(&self.numbers);
+        places.for_each(|(&i, &number)| values[i as usize] = canonical[number]);
         Some(values)
     }
 }
@@ -388,7 +426,9 @@ impl<M: Machine> Engine for FlowEngine<M> {
         self.fields.from_canonical(values, &mut state)?;
         let of = |places: &Vec<u32>| {
             let value = |&at: &u32| if at == u32::MAX { 0.0 } else { state[at as usize] };
-            self.flow.machine.upload(&places.iter().map(value).collect::<Vec<_>>()).ok()
+            let mut values: Vec<f64> = places.iter().map(value).collect();
+            self.flow.machine.elliptics().nodes.refresh(&mut values);
+            self.flow.machine.upload(&values).ok()
         };
         let mut fields = self.places.iter().map(of).collect::<Option<Vec<_>>>()?;
         let p = fields.pop()?;
@@ -452,7 +492,7 @@ impl<M: Machine> Engine for FlowEngine<M> {
         let change = self.flow.penalty_change().ok()?;
         let change = change.map(|parts| parts.iter().flat_map(|part| self.canonical(part)).collect());
         histories.fields.extend(change);
-        histories.fields.extend(self.flow.open_pressures().cloned());
+        histories.fields.extend(self.flow.open_pressures());
         histories.fields.extend(self.flow.driven().map(|driven| vec![driven.force]));
         Some(histories)
     }
@@ -465,7 +505,7 @@ impl<M: Machine> Engine for FlowEngine<M> {
             }
             _ => &histories.fields[..],
         };
-        let fields = match self.flow.open_pressures().map(Vec::len) {
+        let fields = match self.flow.n_open_pressures() {
             None => fields,
             Some(n) => {
                 let (last, fields) = fields.split_last().filter(|(last, _)| last.len() == n)?;
@@ -473,7 +513,7 @@ impl<M: Machine> Engine for FlowEngine<M> {
                 fields
             }
         };
-        let n = self.unknowns.len();
+        let n = self.n_unknowns();
         let (change, fields) = match fields.split_last() {
             Some((last, fields)) if last.len() > n => {
                 (last.chunks(n).map(|f| self.vector(f)).collect::<Option<Vec<_>>>(), fields)

@@ -471,11 +471,20 @@ impl<M: Machine> Flow<M> {
         Ok(())
     }
 
-    /// The pressures of the last step on open boundaries, if the next step depends on them.
-    pub(super) fn open_pressures(&self) -> Option<&Vec<f64>> {
+    /// The pressures of the last step on open boundaries, if the next step depends on them; on several ranks
+    /// those of all on rank 0, and none on others. Collective.
+    pub(super) fn open_pressures(&self) -> Option<Vec<f64>> {
         match self.law.splitting {
             Splitting::Dual => None,
             Splitting::PressureCorrection { .. } => self.boundaries.open_pressures(),
+        }
+    }
+
+    /// The number of these pressures on all ranks.
+    pub(super) fn n_open_pressures(&self) -> Option<usize> {
+        match self.law.splitting {
+            Splitting::Dual => None,
+            Splitting::PressureCorrection { .. } => self.boundaries.n_open_pressures(),
         }
     }
 

@@ -1,10 +1,11 @@
 //! The operators of incompressible flow on the CPU.
 
-use super::elliptics::Elliptics;
+use super::elliptics::{Elliptics, Whole};
 use super::laws;
 use super::lower_order::LowerOrder;
 use super::machine::{Machine, Map, Pass, Screened};
 use super::pressure::Pressure;
+use super::shared;
 use crate::SystemError;
 use crate::device::Device;
 use crate::elliptic::LineDescription;
@@ -15,9 +16,9 @@ use crate::elliptic::on_host::OnHost;
 use crate::setup::Incompressible;
 use crate::setup::Setup;
 use dgsuite_amg::{LinearOperator, Solution, SolveError, Stop};
-use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
+use dgsuite_gpu::{GpuError, Host, HostVector, Summation, Vector};
 use dgsuite_ops::elliptic::{Sipdg, Triplet};
-use dgsuite_ops::{Discretization, OpsError, StepMeasure, elliptic_places};
+use dgsuite_ops::{Discretization, OpsError, Ranks, StepMeasure, elliptic_places};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -83,6 +84,8 @@ impl FirstOrder {
 pub(super) struct HostMachine {
     host: Arc<Host>,
     elliptics: Elliptics,
+    /// How vectors of nodes are summed.
+    summation: Arc<Summation>,
     velocity: Vec<Arc<Operator<f64>>>,
     pressure: Pressure<V, Operator<f64>>,
     first_order: Vec<FirstOrder>,
@@ -90,31 +93,43 @@ pub(super) struct HostMachine {
 
 impl HostMachine {
     /// Sets up all operators.
-    pub(super) fn new(setup: &Setup, law: &Incompressible, host: &Arc<Host>) -> Result<Self, SystemError> {
-        let elliptics = Elliptics::new(setup, law, host)?;
+    /// On several ranks for this one's part. Collective.
+    pub(super) fn new(
+        setup: &Setup,
+        law: &Incompressible,
+        host: &Arc<Host>,
+        ranks: Option<&Arc<Ranks>>,
+    ) -> Result<Self, SystemError> {
+        let shared = ranks.map(|ranks| shared::share(setup, ranks)).transpose()?;
+        let elliptics = Elliptics::new(setup, law, host, shared.as_ref())?;
+        let whole = elliptics.nodes.whole_mesh();
         let first_order = Pass::of(law)
             .into_iter()
             .map(|pass| {
                 let laws::Posed { equation, boundaries } = laws::posed(pass, setup, law)?;
-                let scheme = laws::scheme(pass, setup.order, setup.mesh.seen());
-                let mesh = Arc::clone(setup.mesh.seen());
-                let d = Discretization::new(mesh, &scheme, equation, boundaries, Arc::clone(host))?;
+                let scheme = laws::scheme(pass, setup.order, whole);
+                let d =
+                    laws::discretization(setup, ranks, &scheme, laws::Posed { equation, boundaries }, host)?;
                 Ok(FirstOrder::new(d, &elliptics.nodes)?)
             })
             .collect::<Result<Vec<_>, SystemError>>()?;
         let of = Operator(Arc::clone(&elliptics.pressure));
+        let summation = elliptics.nodes.summation();
         let one = HostVector::from_slice(host, &elliptics.pressure.constant(1.0))?;
+        let one = one.summed_by(elliptics.pressure.summation());
         let lower = |transfer| {
             let mass = InverseMass(Arc::clone(&elliptics.pressure));
             LowerOrder::new(BetweenOrders(transfer), mass, &one)
         };
         let lower_order = elliptics.transfer()?.map(lower).transpose()?;
         let work = HostVector::from_slice(host, &vec![0.0; elliptics.nodes.len()])?;
+        let work = work.summed_by(Arc::clone(&summation));
         let operator = (&of, of.clone());
-        let pressure = Pressure::new(&OnHost::new(host), operator, (setup, law), &one, lower_order, work)?;
+        let on_host = OnHost::new(host, elliptics.whole.as_ref().map(|whole| &whole.nodes));
+        let pressure = Pressure::new(&on_host, operator, (setup, law), &one, lower_order, work)?;
         let velocity = elliptics.velocity.iter().map(|a| Arc::new(Operator(Arc::clone(a)))).collect();
         let host = Arc::clone(host);
-        Ok(Self { host, elliptics, velocity, pressure, first_order })
+        Ok(Self { host, elliptics, summation, velocity, pressure, first_order })
     }
 }
 
@@ -174,7 +189,7 @@ impl Machine for HostMachine {
     type A = Operator<f64>;
 
     fn upload(&self, values: &[f64]) -> Result<V, GpuError> {
-        HostVector::from_slice(&self.host, values)
+        Ok(HostVector::from_slice(&self.host, values)?.summed_by(Arc::clone(&self.summation)))
     }
 
     fn download(&self, vector: &V) -> Result<Vec<f64>, GpuError> {
@@ -209,6 +224,8 @@ impl Machine for HostMachine {
             of.gather(inputs);
             of.discretization.eval(t, &of.u, &mut of.du);
             of.scatter(outputs);
+            // Those of elements of other ranks.
+            outputs.iter_mut().for_each(|(_, out)| self.elliptics.nodes.refresh(out));
         });
         Ok(())
     }
@@ -245,9 +262,11 @@ impl Machine for HostMachine {
 
     fn screened(&self, d: usize, lambda: f64, kind: Screened) -> Result<Box<Apply<V>>, SystemError> {
         let of = Operator(Arc::clone(&self.elliptics.velocity[d]));
+        let of_whole = |whole: &Whole| Ok(Operator(Arc::new(whole.velocity[d].0.with_reaction(lambda)?)));
+        let whole = self.elliptics.whole.as_ref().map(of_whole).transpose().map_err(SystemError::Ops)?;
         let with = || Ok(Operator(Arc::new(of.0.with_reaction(lambda)?)));
-        let options = SolverOptions::default().on(Device::Cpu, of.0.order(), of.0.mesh());
-        let built = kind.build(&OnHost::new(&self.host), (&of, lambda), with, &options);
+        let options = SolverOptions::default().on(Device::Cpu, of.0.order(), of.0.whole_mesh());
+        let built = kind.build(&OnHost::new(&self.host, whole.as_ref()), (&of, lambda), with, &options);
         built.map_err(|error| SystemError::Elliptic(Box::new(error)))
     }
 

@@ -6,8 +6,11 @@ use crate::SystemError;
 use crate::setup::Incompressible;
 use crate::setup::{BoundaryKind, Setup};
 use dgsuite_basis::{Cubature, Shape};
+use dgsuite_gpu::Host;
 use dgsuite_mesh::Mesh;
-use dgsuite_ops::{BoundaryBinding, BoundaryKernel, BoundaryOf, Equation, Pointwise, Scheme};
+use dgsuite_ops::{
+    BoundaryBinding, BoundaryKernel, BoundaryOf, Discretization, Equation, OpsError, Pointwise, Ranks, Scheme,
+};
 use dgsuite_physics::exact::FirstFields;
 use dgsuite_physics::incompressible::{ElementwiseFlux, Incompressible as Law};
 use dgsuite_physics::trace::{Recording, Sym};
@@ -25,6 +28,21 @@ pub(super) struct Posed {
 
 /// Gauss points along a line of a hexahedron: the work grows with the fourth power of their number.
 const MOST_POINTS: usize = 10;
+
+/// An operator on the mesh of a set-up, or on this rank's part of it. Collective.
+pub(super) fn discretization(
+    setup: &Setup,
+    ranks: Option<&Arc<Ranks>>,
+    scheme: &Scheme,
+    Posed { equation, boundaries }: Posed,
+    host: &Arc<Host>,
+) -> Result<Discretization<f64>, OpsError> {
+    let host = Arc::clone(host);
+    match ranks {
+        Some(ranks) => Discretization::on_ranks(ranks, scheme, equation, boundaries, host),
+        None => Discretization::new(Arc::clone(setup.mesh.seen()), scheme, equation, boundaries, host),
+    }
+}
 
 /// The space of an operator: the nodes of the elliptic operator, with a cubature that integrates it exactly
 /// on affine elements. Degree 3p − 1 is exact on simplices, where a derivative lowers the degree of the test

@@ -34,7 +34,7 @@ impl<V: KrylovVector<Scalar = f64>, A: LinearOperator<V>> Pressure<V, A> {
     where
         M::Backend: dgsuite_gpu::Backend<Vector<f64> = V>,
     {
-        let mut options = law.pressure.on(setup.device, M::sizes(of).order, setup.mesh.seen());
+        let mut options = law.pressure.on(setup.device, M::sizes(of).order, M::on_host(of).whole_mesh());
         let mut lines = None;
         if setup.only_described {
             lines = options.has_lines().then(|| LineDescription::found(M::on_host(of)));

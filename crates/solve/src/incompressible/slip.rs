@@ -13,6 +13,7 @@
 //! n is an axis.
 
 use super::machine::{Machine, Map};
+use super::shared::bounded;
 use crate::SystemError;
 use dgsuite_gpu::Vector;
 use dgsuite_ops::elliptic::{BoundaryPoints, Triplet};
@@ -35,10 +36,10 @@ impl<V: Vector<Scalar = f64>> Slip<V> {
     pub(super) fn new<M: Machine<V = V>>(machine: &M, names: &[String]) -> Result<Option<Self>, SystemError> {
         let sipdg = &machine.elliptics().nodes;
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let on = sipdg.boundary_points(&names);
-        if on.is_empty() {
+        if !bounded(sipdg, &names) {
             return Ok(None);
         }
+        let on = sipdg.boundary_points(&names);
         let (n, dim) = (on.len(), sipdg.mesh().dim);
         let (mut evaluations, mut loads, mut diagonals) = (Vec::new(), Vec::new(), Vec::new());
         for d in 0..dim {

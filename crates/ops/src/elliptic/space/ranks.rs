@@ -8,7 +8,7 @@ use crate::rhs::halo::{scalars, scalars_mut};
 use crate::space::group::needs;
 use crate::space::scheme::Need;
 use dgsuite_basis::Shape;
-use dgsuite_gpu::comm::{Communicator, Exchange, Joint, Partner};
+use dgsuite_gpu::comm::{Exchange, Joint, Partner};
 use dgsuite_gpu::{Items, Summation};
 use dgsuite_mesh::{Mesh, Neighbour, OverlappingPart, Partition};
 use std::sync::{Arc, Mutex};
@@ -36,7 +36,7 @@ pub struct EllipticRanks {
 }
 
 impl EllipticRanks {
-    /// The share of the rank of `comm` in a mesh that all ranks have. The partition has a part for each rank
+    /// The share of the rank of `joint` in a mesh that all ranks have. The partition has a part for each rank
     /// and cuts none of the linelets of the whole mesh.
     ///
     /// # Errors
@@ -45,13 +45,13 @@ impl EllipticRanks {
         whole: Arc<Mesh>,
         partition: Partition,
         lines: &Linelets,
-        comm: Arc<dyn Communicator>,
+        joint: Arc<Joint>,
     ) -> Result<Self, OpsError> {
-        let (parts, ranks) = (partition.parts(), comm.size());
+        let (parts, ranks) = (partition.parts(), joint.comm().size());
         if parts != ranks {
             return Err(OpsError::Parts { parts, ranks });
         }
-        let part = OverlappingPart::new(&whole, &partition, comm.rank());
+        let part = OverlappingPart::new(&whole, &partition, joint.comm().rank());
         let OverlappingPart { mesh, elements, own, neighbours } = part;
         let local = |element: u32| {
             let local = elements.binary_search(&element).ok()?;
@@ -59,7 +59,7 @@ impl EllipticRanks {
         };
         let lines = lines.renumbered(local);
         let needs = needs(&whole);
-        let (joint, mesh) = (Arc::new(Joint::new(comm)), Arc::new(mesh));
+        let mesh = Arc::new(mesh);
         Ok(Self { joint, whole, mesh, elements, own, neighbours, partition, needs, lines })
     }
 

@@ -1,7 +1,7 @@
 //! Operators on several ranks: the bits of one, in own elements and in those beyond the cuts.
 
 use crate::elliptic::{SHAPES, bend, bend_from, everywhere, full, host, shear, unit};
-use dgsuite_gpu::comm::{Communicator, on_each, threads};
+use dgsuite_gpu::comm::{Communicator, Joint, on_each, threads};
 use dgsuite_gpu::{HostVector, Vector};
 use dgsuite_mesh::{Mesh, Partition};
 use dgsuite_ops::elliptic::{EllipticRanks, Field, Gathering};
@@ -34,7 +34,8 @@ impl Case {
 
     fn part(&self, partition: &Partition, comm: Arc<dyn Communicator>) -> Sipdg<f64> {
         let lines = self.whole().linelets().clone();
-        let ranks = EllipticRanks::new(Arc::clone(&self.mesh), partition.clone(), &lines, comm);
+        let ranks =
+            EllipticRanks::new(Arc::clone(&self.mesh), partition.clone(), &lines, Arc::new(Joint::new(comm)));
         let ranks = Arc::new(ranks.expect("a part for each rank"));
         let of = |f: Coefficient| {
             let ranks = Arc::clone(&ranks);

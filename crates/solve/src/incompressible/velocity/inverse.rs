@@ -100,6 +100,7 @@ impl<V: KrylovPart<Scalar = f64> + 'static> Inverse<V> {
             }
         }
         let (mesh, order) = (elliptics.nodes.mesh(), elliptics.nodes.order());
+        let whole = elliptics.nodes.whole_mesh();
         let (mut ratio, mut ratio_along) = (0.0_f64, 0.0_f64);
         for (e, block) in elliptics.nodes.blocks_of_unknowns().iter().enumerate() {
             let ratios =
@@ -108,13 +109,18 @@ impl<V: KrylovPart<Scalar = f64> + 'static> Inverse<V> {
             ratio = ratio.max(largest);
             ratio_along = ratio_along.max(largest / aspect_ratio(mesh, e).powi(2));
         }
+        if let Some(ranks) = elliptics.nodes.ranks() {
+            let mut largest = [ratio, ratio_along];
+            ranks.joint().max(&mut largest);
+            [ratio, ratio_along] = largest;
+        }
         Ok(Self {
             viscosity,
             wanted,
-            linelets: match SmootherKind::suited(order, mesh) {
+            linelets: match SmootherKind::suited(order, whole) {
                 SmootherKind::Linelets => true,
                 SmootherKind::BlockJacobi => false,
-                _ => is_of_tensors(mesh),
+                _ => is_of_tensors(whole),
             },
             diagonals,
             masses,
