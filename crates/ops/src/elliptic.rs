@@ -186,6 +186,8 @@ pub struct Sipdg<T: Element> {
     mass: OnceLock<Mass<T>>,
     /// Brings results of elements of other ranks.
     refresh: Option<Refresh>,
+    /// By group and block: whether results of the block come from other ranks; empty on one rank.
+    idle: Vec<Vec<bool>>,
 }
 
 impl<T: PackScalar> Sipdg<T> {
@@ -369,6 +371,7 @@ impl<T: PackScalar> Sipdg<T> {
         let published = Mutex::new(published);
         let mass = OnceLock::new();
         let refresh = ranks.map(|ranks| Refresh::new(&space, &ranks)).transpose()?;
+        let idle = space.foreign_blocks();
         Ok(Self {
             space,
             level,
@@ -380,6 +383,7 @@ impl<T: PackScalar> Sipdg<T> {
             scratch,
             mass,
             refresh,
+            idle,
         })
     }
 

@@ -163,6 +163,10 @@ impl<T: PackScalar> Sipdg<T> {
         };
         let mut done = 0;
         for (i, test) in plan.tests.iter().enumerate() {
+            if self.is_idle(g, first + i..blocks.end) {
+                au[i * len..].fill(T::ZERO);
+                return;
+            }
             for j in done..test.after as usize {
                 if let Some(next) = plan.publications.get(j + NEXT) {
                     let begin = group.offset + next.blocks[0] as usize * len;
@@ -181,6 +185,11 @@ impl<T: PackScalar> Sipdg<T> {
             fetch(&later[..len.min(later.len())]);
             self.test_block(g, first + i, u, (published, place, gradient), others, work, own);
         }
+    }
+
+    /// Whether the results of all of some blocks come from other ranks.
+    fn is_idle(&self, g: usize, mut blocks: std::ops::Range<usize>) -> bool {
+        self.idle.get(g).is_some_and(|idle| blocks.all(|block| idle[block]))
     }
 
     fn scratch(&self) -> std::sync::MutexGuard<'_, Scratch<T>> {

@@ -335,7 +335,7 @@ impl<T: PackScalar> Space<T> {
                 let first = part.first_block * group.state.lanes;
                 let mut elements = group.elements[first..first + part.n_elements].to_vec();
                 elements.sort_unstable();
-                let key = (group.shape, part.kind == PerPoint::Yes, ELEMENTS);
+                let key = ((group.shape, part.kind == PerPoint::Yes, ELEMENTS), true);
                 let order = problem.packings.order(&problem.mesh, key, &elements);
                 let run = |order: &[u32]| order.iter().map(|&i| elements[i as usize]).collect();
                 runs.extend(order.chunks(ELEMENTS).map(run));

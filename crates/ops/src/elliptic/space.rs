@@ -116,11 +116,16 @@ impl<T: PackScalar> Space<T> {
         let lanes = Lanes::Simd(level);
         let packings = &problem.packings;
         let whole = problem.ranks.as_ref().map(|ranks| ranks.needs());
+        // On several ranks, own elements come first.
+        let own: Vec<u32> = match &problem.ranks {
+            Some(ranks) => (0..mesh.n_elements() as u32).filter(|&e| ranks.owns(e as usize)).collect(),
+            None => Vec::new(),
+        };
         let mut loads = Vec::new();
         let mut shapes = Vec::new();
         let mut groups = problem.host.install(|| {
-            build_with::<T>(&mesh, crate::Form::Weak, 1, lanes, packings, whole, &[], |own| {
-                let needs = whole.unwrap_or(own);
+            build_with::<T>(&mesh, crate::Form::Weak, 1, lanes, packings, whole, &own, |here| {
+                let needs = whole.unwrap_or(here);
                 shapes = needs.iter().map(|need| need.shape).collect();
                 loads = resolve(&Scheme::loads_on_elliptic_nodes(order), needs)?;
                 Ok(specify(order, needs))

@@ -191,9 +191,16 @@ pub(crate) fn build_with<T: PackScalar>(
     if let Lanes::Simd(level) = lanes {
         for (&shape, (affine, curved, _)) in shapes.iter().zip(&mut split) {
             for (is_curved, entries) in [(false, affine), (true, curved)] {
-                let elements: Vec<u32> = entries.iter().map(|e| e.global).collect();
-                let order = packings.order(mesh, (shape, is_curved, T::lanes(level)), &elements);
-                *entries = order.iter().map(|&i| entries[i as usize]).collect();
+                let key = (shape, is_curved, T::lanes(level));
+                let in_front = |e: &&Entry| front.is_empty() || front.binary_search(&e.global).is_ok();
+                let (first, rest): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(in_front);
+                let mut ordered = Vec::with_capacity(entries.len());
+                for (in_front, some) in [(true, first), (false, rest)] {
+                    let elements: Vec<u32> = some.iter().map(|e| e.global).collect();
+                    let order = packings.order(mesh, (key, in_front), &elements);
+                    ordered.extend(order.iter().map(|&i| *some[i as usize]));
+                }
+                *entries = ordered;
             }
         }
     } else {
@@ -204,6 +211,8 @@ pub(crate) fn build_with<T: PackScalar>(
             }
         }
     }
+    // On CPUs, nothing else depends on it.
+    let front = if matches!(lanes, Lanes::Simd(_)) { &[] } else { front };
     let own: Vec<Need> = shapes.iter().zip(&split).map(|(&shape, kinds)| need(shape, kinds)).collect();
     let specs = specify(&own)?;
     let all = whole.unwrap_or(&own);

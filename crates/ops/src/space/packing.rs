@@ -192,21 +192,21 @@ fn pack(mut graph: Graph, lanes: usize, deal: bool) -> Vec<u32> {
 }
 
 /// The properties, in addition to the mesh, that determine an order of elements: shape, whether they are
-/// curved, and lanes.
-type Key = (Shape, bool, usize);
+/// curved, and lanes; and whether they are those that come first.
+type Key = ((Shape, bool, usize), bool);
 
 /// Orders computed so far for one mesh; spaces of other polynomial orders use the same.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packings(Arc<Mutex<Vec<(Key, Arc<Vec<u32>>)>>>);
 
 impl Packings {
-    /// Returns the order by [`pack`] of the curved, or of the affine, elements of a shape.
+    /// Returns the order by [`pack`] of the curved, or of the affine, elements of a shape, or of some of them.
     pub(crate) fn order(&self, mesh: &Mesh, key: Key, elements: &[u32]) -> Arc<Vec<u32>> {
         let mut known = lock(&self.0);
         if let Some((_, order)) = known.iter().find(|(k, _)| *k == key) {
             return Arc::clone(order);
         }
-        let (shape, _, lanes) = key;
+        let ((shape, _, lanes), _) = key;
         let along = || (0..elements.len() as u32).collect();
         let order = match shape {
             Shape::Triangle | Shape::Quadrilateral | Shape::Hexahedron => {
@@ -253,7 +253,7 @@ mod tests {
             mesh.renumber(SpaceFillingCurve::Hilbert);
             let elements: Vec<u32> = (0..mesh.n_elements() as u32).collect();
             for (lanes, most) in [(8, 2.5), (16, 2.9)] {
-                let order = Packings::default().order(&mesh, (shape, false, lanes), &elements);
+                let order = Packings::default().order(&mesh, ((shape, false, lanes), true), &elements);
                 let mut sorted = order.to_vec();
                 sorted.sort_unstable();
                 assert_eq!(sorted, elements, "{shape}: every element once");

@@ -39,6 +39,10 @@ impl<T: PackScalar> Sipdg<T> {
         let blocks = first..first + au.len() / len;
         let mut begin = blocks.start;
         while begin < blocks.end {
+            if self.is_idle(g, begin..blocks.end) {
+                au[(begin - first) * len..].fill(T::ZERO);
+                return;
+            }
             // Blocks without foreign lanes are processed together.
             let has_foreign = self.foreign[g].has(begin);
             let end = if has_foreign {

@@ -36,6 +36,10 @@ impl<T: PackScalar> Sipdg<T> {
         let foreign = &self.foreign[g];
         let mut done = 0;
         for (i, test) in plan.tests.iter().enumerate() {
+            if self.is_idle(g, first + i * TOGETHER..end) {
+                au[i * TOGETHER * len..].fill(T::ZERO);
+                return;
+            }
             for j in done..test.after as usize {
                 let now = &plan.publications[j];
                 let next = plan.publications.get(j + 1).unwrap_or(now);

@@ -5,7 +5,7 @@ use crate::elliptic::space::Space;
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use crate::rhs::halo::{scalars, scalars_mut};
-use crate::space::group::needs;
+use crate::space::group::{Group, needs};
 use crate::space::scheme::Need;
 use dgsuite_basis::Shape;
 use dgsuite_gpu::comm::{Exchange, Joint, Partner};
@@ -267,6 +267,21 @@ impl<T: PackScalar> Space<T> {
         here.iter().enumerate().for_each(|(g, &meets)| flags[at(g)] |= meets);
         ranks.any(&mut flags)?;
         Ok((0..here.len()).map(|g| flags[at(g)]).collect())
+    }
+
+    /// By group and block: whether all elements are those of other ranks. Empty on one rank.
+    pub(in crate::elliptic) fn foreign_blocks(&self) -> Vec<Vec<bool>> {
+        if self.problem.ranks.is_none() {
+            return Vec::new();
+        }
+        let of_group = |group: &Group<T>| {
+            let mut foreign = vec![true; group.state.blocks];
+            for slot in group.real_slots().filter(|&slot| self.counts(group.elements[slot] as usize)) {
+                foreign[slot / group.state.lanes] = false;
+            }
+            foreign
+        };
+        self.groups.iter().map(of_group).collect()
     }
 
     /// How vectors are summed: by element, over all ranks.
