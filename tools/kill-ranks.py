@@ -5,6 +5,7 @@
     tools/kill-ranks.py 20 --devices 0,1 --plane nccl     by NCCL (peer, staged)
     tools/kill-ranks.py 200 --how sockets --device cpu    processes of a launcher without MPI, here on the CPU
     tools/kill-ranks.py 20 --how mpi --device cuda        under DGSUITE_MPIEXEC
+    tools/kill-ranks.py 40 --how sockets --device cpu --model incompressible
     target/release/examples/emulate tools/kill-ranks.py 20 --devices 0,0      on the emulated device
 
 Each trial starts a run, waits until it computes (every fifth trial: a random time), and sends SIGKILL to one of its
@@ -35,6 +36,17 @@ initial: { rho: 1 + 0.1*sin(2*pi*x), u: 0.5, v: 0.2, p: 1 }
 time: { steps: 100000000 }
 output: { fields: none, checkpoint: { every_steps: 500, keep: 2 } }
 monitors: [ { residual: { every_steps: 5 } } ]
+threads: 1
+"""
+INCOMPRESSIBLE = """\
+mesh: { generate: { shape: tri, cells: [CELLS, CELLS] }, periodic: [[xmin, xmax]] }
+physics: { model: incompressible, viscosity: 0.01 }
+space: { order: 3 }
+initial: { u: 0.1*sin(2*pi*x)*y*(1 - y), v: 0 }
+boundaries: { ymin: { type: no-slip-wall }, ymax: { type: no-slip-wall, velocity: [1, 0] } }
+time: { dt: 1e-4, steps: 100000000 }
+output: { fields: none, checkpoint: { every_steps: 50, keep: 2 } }
+monitors: [ { residual: { every_steps: 1 } } ]
 threads: 1
 """
 # What says that a rank is lost: our words, and those of mpiexec.
@@ -201,6 +213,7 @@ def main():
     parser.add_argument("--device", default="cuda", help="of sockets and mpi")
     parser.add_argument("--ranks", type=int, default=2, help="of sockets and mpi")
     parser.add_argument("--plane", help="DGSUITE_DEVICE_PLANE: nccl, peer or staged")
+    parser.add_argument("--model", choices=["euler", "incompressible"], default="euler")
     parser.add_argument("--cells", type=int, default=32, help="cells along a side")
     parser.add_argument("--start", type=float, default=240, help="seconds in which a run begins to compute")
     parser.add_argument("--seed", type=int, default=1)
@@ -210,7 +223,8 @@ def main():
     failed, times, begun, ends = 0, [], time.monotonic(), collections.Counter()
     with tempfile.TemporaryDirectory(prefix="kill-ranks-") as name:
         folder = pathlib.Path(name)
-        (folder / "case.yaml").write_text(CASE.replace("CELLS", str(options.cells)))
+        case = INCOMPRESSIBLE if options.model == "incompressible" else CASE
+        (folder / "case.yaml").write_text(case.replace("CELLS", str(options.cells)))
         for number in range(options.trials):
             if time.monotonic() - begun > options.seconds:
                 print(f"no time is left for {options.trials - number} trials")

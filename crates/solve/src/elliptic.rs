@@ -63,8 +63,8 @@ pub use self::stored::{LAW, Stored};
 use super::device::Device;
 use super::precision::Precision;
 use super::rank_mesh::ROOT;
-use super::ranked::in_order;
 use super::sampled::SampledSet;
+use super::words::gathered::in_order;
 
 /// A function of element (in the mesh's numbers) and place.
 pub type Function = Arc<dyn Fn(usize, [f64; 3]) -> f64 + Send + Sync>;

@@ -4,17 +4,15 @@
 //! elements in the part and in the whole mesh, and gathers states, samples and faces on rank 0. Other ranks
 //! receive empty ones: only rank 0 writes results.
 
-mod gathered;
 mod offsets;
 
-pub(super) use self::gathered::{in_order, merge_samples, write_samples};
-use self::gathered::{merge_faces, write_faces};
 use self::offsets::Offsets;
 use super::engine::{Ahead, Described, Elementwise, Engine};
 use super::error::SystemError;
 use super::ranges::Ranges;
 use super::rank_mesh::{ROOT, RankMesh};
 use super::solves::{Driven, Histories, SolveStatistics};
+use super::words::gathered::{merge_faces, merge_samples, write_faces, write_samples};
 use super::words::{Reader, Words};
 use dgsuite_basis::Representation;
 use dgsuite_gpu::ExactSum;

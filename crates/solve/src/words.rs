@@ -1,5 +1,7 @@
 //! Messages of numbers and lists of numbers.
 
+pub(crate) mod gathered;
+
 /// A message that is written word by word (64 bits, little endian).
 #[derive(Debug, Default)]
 pub struct Words(Vec<u8>);

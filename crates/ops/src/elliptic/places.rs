@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// `discretization`, or `u32::MAX` for entries that only fill up a block.
 ///
 /// Both must be set up on the same mesh, with the same order and the nodes of
-/// [`Scheme::on_elliptic_nodes`](crate::Scheme::on_elliptic_nodes). On several ranks, `discretization` has the
-/// rank's own elements, and entries of elements of other ranks have no index.
+/// [`Scheme::on_elliptic_nodes`](crate::Scheme::on_elliptic_nodes). On several ranks, `discretization` has
+/// the rank's own elements, and entries of elements of other ranks have no index.
 ///
 /// # Errors
 /// [`OpsError::Elliptic`] if meshes, orders or nodes differ, or a state has 2³² or more entries.

@@ -200,7 +200,8 @@ type Key = ((Shape, bool, usize), bool);
 pub(crate) struct Packings(Arc<Mutex<Vec<(Key, Arc<Vec<u32>>)>>>);
 
 impl Packings {
-    /// Returns the order by [`pack`] of the curved, or of the affine, elements of a shape, or of some of them.
+    /// Returns the order by [`pack`] of the curved, or of the affine, elements of a shape, or of some of
+    /// them.
     pub(crate) fn order(&self, mesh: &Mesh, key: Key, elements: &[u32]) -> Arc<Vec<u32>> {
         let mut known = lock(&self.0);
         if let Some((_, order)) = known.iter().find(|(k, _)| *k == key) {

@@ -29,8 +29,8 @@ pub(super) struct HostSolver {
 }
 
 impl HostSolver {
-    /// Sets up the preconditioner; `one` is the function 1. On several ranks, `whole` is the operator of order
-    /// 1 on the whole mesh.
+    /// Sets up the preconditioner; `one` is the function 1. On several ranks, `whole` is the operator of
+    /// order 1 on the whole mesh.
     pub(super) fn new(
         operator: &Operator<f64>,
         options: &SolverOptions,

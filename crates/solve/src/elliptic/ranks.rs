@@ -1,9 +1,9 @@
 //! Elliptic problems on several ranks: parts of the mesh, coarse levels that each rank solves for itself, and
 //! results on rank 0.
 //!
-//! Every rank has the whole mesh and the operator of order 1 on it. The other levels of p-multigrid are on the
-//! rank's part of the mesh, with one layer of elements beyond it. Below them, residuals are gathered, and all
-//! ranks do the same work, so that the iterates do not depend on the number of ranks.
+//! Every rank has the whole mesh and the operator of order 1 on it. The other levels of p-multigrid are on
+//! the rank's part of the mesh, with one layer of elements beyond it. Below them, residuals are gathered, and
+//! all ranks do the same work, so that the iterates do not depend on the number of ranks.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,7 +19,7 @@ use super::bridge::Operator;
 use super::machine::Number;
 use super::{BadDatum, EllipticCondition, EllipticError, EllipticSetup, SmootherKind};
 use crate::rank_mesh::ROOT;
-use crate::ranked::{merge_samples, write_samples};
+use crate::words::gathered::{merge_samples, write_samples};
 use crate::words::{Reader, Words};
 
 type Vector<T> = HostVector<T>;

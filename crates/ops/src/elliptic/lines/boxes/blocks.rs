@@ -186,18 +186,21 @@ unsafe fn gather<V: Pack, const N: usize>(
     // SAFETY (whole body): by the caller's contract; tables lead to rows of a trace and depend on the face
     // that they are for.
     unsafe {
-        // By sums and differences of nodes, as along the own lines: the values of a neighbour do not depend on
-        // the block in which it is.
+        // By sums and differences of nodes, as along the own lines: the values of a neighbour do not depend
+        // on the block in which it is.
         let (sums, differences) = (const { N.div_ceil(2) }, const { N / 2 });
-        let (mut even, mut odd) = ([[V::lit(0.0); N]; 2], [[V::lit(0.0); N]; 2]);
-        for k in 0..2 {
-            for i in 0..sums {
-                even[k][i] = V::broadcast(mirrored.ends.as_ptr().add(k * N + i));
-            }
-            for i in 0..differences {
-                odd[k][i] = V::broadcast(mirrored.ends.as_ptr().add((2 + k) * N + i));
-            }
-        }
+        let zero = V::lit(0.0);
+        let (mut even, mut even_slope) = ([zero; N], [zero; N]);
+        let (mut odd, mut odd_slope) = ([zero; N], [zero; N]);
+        let ends = mirrored.ends.as_ptr();
+        unrolled!(i < sums, {
+            even[i] = V::broadcast(ends.add(i));
+            even_slope[i] = V::broadcast(ends.add(N + i));
+        });
+        unrolled!(i < differences, {
+            odd[i] = V::broadcast(ends.add(2 * N + i));
+            odd_slope[i] = V::broadcast(ends.add(3 * N + i));
+        });
         let (count, trace) = (around.table_len, plus.trace);
         for end in 0..2 {
             let f = l.faces[2 * direction + end] as usize;
@@ -216,26 +219,30 @@ unsafe fn gather<V: Pack, const N: usize>(
                 for i in 0..count {
                     let row = *table.add(i) as usize / V::W;
                     let from = base.add(*mirrored.far.get_unchecked(row) as usize * V::W);
-                    let node = |j: usize| V::load(from.offset(j as isize * step));
-                    let (first, last) = (node(0), node(N - 1));
-                    let (sum, difference) = (first + last, first - last);
-                    let mut of_sums = [even[0][0] * sum, even[1][0] * sum];
-                    let mut of_differences = [odd[0][0] * difference, odd[1][0] * difference];
-                    for j in 1..differences {
-                        let (a, b) = (node(j), node(N - 1 - j));
-                        let (sum, difference) = (a + b, a - b);
-                        for k in 0..2 {
-                            of_sums[k] = even[k][j].mul_add(sum, of_sums[k]);
-                            of_differences[k] = odd[k][j].mul_add(difference, of_differences[k]);
+                    let (mut of_sums, mut slope_of_sums) = (zero, zero);
+                    let (mut of_differences, mut slope_of_differences) = (zero, zero);
+                    unrolled!(j < differences, {
+                        let near = V::load(from.offset(j as isize * step));
+                        let far = V::load(from.offset((N - 1 - j) as isize * step));
+                        let (sum, difference) = (near + far, near - far);
+                        if j == 0 {
+                            (of_sums, slope_of_sums) = (even[0] * sum, even_slope[0] * sum);
+                            of_differences = odd[0] * difference;
+                            slope_of_differences = odd_slope[0] * difference;
+                        } else {
+                            of_sums = even[j].mul_add(sum, of_sums);
+                            slope_of_sums = even_slope[j].mul_add(sum, slope_of_sums);
+                            of_differences = odd[j].mul_add(difference, of_differences);
+                            slope_of_differences = odd_slope[j].mul_add(difference, slope_of_differences);
                         }
-                    }
+                    });
                     if sums > differences {
-                        let middle = node(differences);
-                        for k in 0..2 {
-                            of_sums[k] = even[k][differences].mul_add(middle, of_sums[k]);
-                        }
+                        let middle = V::load(from.offset(differences as isize * step));
+                        of_sums = even[differences].mul_add(middle, of_sums);
+                        slope_of_sums = even_slope[differences].mul_add(middle, slope_of_sums);
                     }
-                    let [value, derivative] = [0, 1].map(|k| of_sums[k] + of_differences[k]);
+                    let (value, derivative) =
+                        (of_sums + of_differences, slope_of_sums + slope_of_differences);
                     let u = plus.add(i * V::W);
                     let p = u.add(trace);
                     let (mut to_u, mut to_p) = (V::lit(0.0), V::lit(0.0));

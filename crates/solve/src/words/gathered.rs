@@ -95,7 +95,7 @@ fn merge(samples: &[&Sample]) -> Sample {
 }
 
 /// Appends the faces of a boundary.
-pub(super) fn write_faces(faces: &BoundarySamples, global: &[u32], words: &mut Words) {
+pub(crate) fn write_faces(faces: &BoundarySamples, global: &[u32], words: &mut Words) {
     words.numbers(faces.first.iter().copied());
     words.numbers(faces.elements.iter().map(|&e| global[e] as usize));
     words.points(&faces.points);
@@ -110,7 +110,7 @@ pub(super) fn write_faces(faces: &BoundarySamples, global: &[u32], words: &mut W
 }
 
 /// Merges the faces of all ranks in the order of their elements; those of one element keep their order.
-pub(super) fn merge_faces(messages: &[Vec<u8>]) -> BoundarySamples {
+pub(crate) fn merge_faces(messages: &[Vec<u8>]) -> BoundarySamples {
     let mut all: Vec<BoundarySamples> = Vec::new();
     for message in messages.iter().filter(|m| !m.is_empty()) {
         let mut reader = Reader::new(message);
