@@ -1,10 +1,12 @@
-//! `dgsuite bench scale`: how the time of a stage falls with the number of ranks.
+//! `dgsuite bench scale`: how the time of a stage, of an incompressible step or of a solve falls with the
+//! number of ranks.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::file::keys::INCOMPRESSIBLE_FLOW;
 use crate::pipeline::Document;
 use crate::pipeline::mesh::{MeshSource, MeshSpec};
 use crate::pipeline::overrides::Override;
@@ -60,12 +62,59 @@ pub enum ScaleError {
     },
 }
 
+/// What is timed.
+#[derive(Clone, Copy)]
+enum Work {
+    /// A stage of an explicit scheme.
+    Stage,
+    /// A step of incompressible flow.
+    Step,
+    /// The solve of an elliptic problem.
+    Solve,
+}
+
+impl Work {
+    fn of(document: &Document) -> Self {
+        match document.model().as_deref() {
+            _ if document.is_elliptic() => Self::Solve,
+            Some(INCOMPRESSIBLE_FLOW) => Self::Step,
+            _ => Self::Stage,
+        }
+    }
+
+    const fn column(self) -> &'static str {
+        match self {
+            Self::Stage => "ms a stage",
+            Self::Step => "ms a step",
+            Self::Solve => "ms a solve",
+        }
+    }
+
+    /// The unit of its speed.
+    const fn speed(self) -> (&'static str, f64) {
+        match self {
+            Self::Stage => ("GDOF/s", 1e9),
+            Self::Step | Self::Solve => ("MDOF/s", 1e6),
+        }
+    }
+
+    /// The settings that leave nothing but the work.
+    fn settings(self, steps: usize) -> Vec<String> {
+        let mut settings = vec!["output.fields=none".to_owned(), "checks=[]".to_owned()];
+        if !matches!(self, Self::Solve) {
+            settings.extend(["output.checkpoint=none", "monitors=[]", "time.end=null"].map(str::to_owned));
+            settings.push(format!("time.steps={steps}"));
+        }
+        settings
+    }
+}
+
 /// One run.
 struct Row {
     ranks: usize,
     weak: bool,
     dofs: f64,
-    /// Seconds of a stage.
+    /// Seconds of a stage, a step or a solve.
     stage: f64,
 }
 
@@ -81,11 +130,21 @@ pub fn measure(options: &Options, say: &mut dyn FnMut(&str)) -> anyhow::Result<V
         return Err(ScaleError::Ranks.into());
     }
     let overrides = options.sets.iter().map(|text| Override::parse(text)).collect::<Result<Vec<_>, _>>()?;
-    let mesh = Document::read(&options.file, false, &overrides)?.pipeline()?.mesh;
+    let document = Document::read(&options.file, false, &overrides)?;
+    let work = Work::of(&document);
+    let mesh = match work {
+        Work::Solve => document.elliptic()?.mesh,
+        Work::Stage | Work::Step => document.pipeline()?.mesh,
+    };
     let folder = tempfile::tempdir()?;
     say(&format!(
         "{:<8} {:>6} {:>10} {:>12} {:>12} {:>12}",
-        "scaling", "ranks", "MDOF", "ms a stage", "GDOF/s", "efficiency"
+        "scaling",
+        "ranks",
+        "MDOF",
+        work.column(),
+        work.speed().0,
+        "efficiency"
     ));
     let mut rows: Vec<Row> = Vec::new();
     let first = numbers[0];
@@ -99,11 +158,14 @@ pub fn measure(options: &Options, say: &mut dyn FnMut(&str)) -> anyhow::Result<V
                 },
                 (false, _) => Vec::new(),
             };
-            let summary = run(options, ranks, &longer, folder.path())?;
+            let summary = run(options, work, ranks, &longer, folder.path())?;
             let number = |at: &str| summary.pointer(at).and_then(Value::as_f64).unwrap_or(f64::NAN);
-            let stage = number("/timing/run_s") / number("/timing/rhs_evaluations");
+            let stage = match work {
+                Work::Solve => number("/linear/solve_s"),
+                Work::Stage | Work::Step => number("/timing/run_s") / number("/timing/rhs_evaluations"),
+            };
             let row = Row { ranks, weak, dofs: number("/space/dofs"), stage };
-            say(&line(&row, rows.first().unwrap_or(&row)));
+            say(&line(work, &row, rows.first().unwrap_or(&row)));
             rows.push(row);
         }
     }
@@ -126,14 +188,14 @@ fn efficiency(row: &Row, base: &Row) -> f64 {
     (row.dofs / row.stage / row.ranks as f64) / (base.dofs / base.stage / base.ranks as f64)
 }
 
-fn line(row: &Row, base: &Row) -> String {
+fn line(work: Work, row: &Row, base: &Row) -> String {
     format!(
         "{:<8} {:>6} {:>10.2} {:>12.4} {:>12.3} {:>11.1}%",
         name(row),
         row.ranks,
         row.dofs / 1e6,
         1e3 * row.stage,
-        row.dofs / row.stage / 1e9,
+        row.dofs / row.stage / work.speed().1,
         100.0 * efficiency(row, base)
     )
 }
@@ -151,7 +213,7 @@ fn longer_box(mesh: &MeshSpec, times: f64) -> Option<[String; 2]> {
 }
 
 /// Runs the file with a number of ranks; returns its summary.
-fn run(options: &Options, ranks: usize, more: &[String], folder: &Path) -> anyhow::Result<Value> {
+fn run(options: &Options, work: Work, ranks: usize, more: &[String], folder: &Path) -> anyhow::Result<Value> {
     let program = std::env::current_exe()?;
     let output = folder.join("out");
     let (mut command, device) = match &options.ranks {
@@ -178,14 +240,7 @@ fn run(options: &Options, ranks: usize, more: &[String], folder: &Path) -> anyho
         .args(["--quiet", "--overwrite", "--output"])
         .arg(&output)
         .args(device);
-    let fixed = [
-        "output.fields=none".to_owned(),
-        "output.checkpoint=none".to_owned(),
-        "monitors=[]".to_owned(),
-        "checks=[]".to_owned(),
-        "time.end=null".to_owned(),
-        format!("time.steps={}", options.steps),
-    ];
+    let fixed = work.settings(options.steps);
     for set in options.sets.iter().chain(more).chain(&fixed) {
         command.args(["--set", set]);
     }
