@@ -7,6 +7,7 @@ use dgsuite_ops::Sample;
 
 use super::{Elliptic, EllipticError, EllipticSetup, Operator, operator, ranks};
 use crate::state::State;
+use crate::words::gathered::in_order;
 
 /// The name of the equation in stored states.
 pub const LAW: &str = "poisson";
@@ -74,9 +75,9 @@ impl Stored {
         &self.setup
     }
 
-    /// Returns the solution on the lattices of an order.
+    /// Returns the solution on the lattices of an order, in the order of elements.
     #[must_use]
     pub fn sample(&self, order: usize) -> Vec<Sample> {
-        self.operator.0.sample(&self.u, order)
+        self.operator.0.sample(&self.u, order).into_iter().map(in_order).collect()
     }
 }
