@@ -31,8 +31,9 @@ pub struct LevelSpec<V> {
     pub transfer: Box<dyn Transfer<V> + Send + Sync>,
     /// Bytes of operator, smoother and transfer, if they are known; for the table.
     pub bytes: Option<usize>,
-    /// The first vector of Lanczos's method, such as [`rough_entry`] of each entry: results that do not
-    /// depend on the order of entries need one that does not. Default: by the place of the entries.
+    /// The first vector of Lanczos's method, such as [`rough_entry`](crate::rough_entry) of each entry:
+    /// results that do not depend on the order of entries need one that does not. Default: by the place of
+    /// the entries.
     pub start: Option<V>,
 }
 
