@@ -295,6 +295,15 @@ fn on_ranks(case: &Case, ranks: usize, args: &[&str]) -> Option<Output> {
     Some(output)
 }
 
+/// Runs a file on two ranks and checks that it fails, and that one of them says why; `None` without MPI.
+#[track_caller]
+fn told_once(text: &str, sentence: &str) -> Option<()> {
+    let output = on_ranks(&Case::new(text), 2, &["--set", "threads=1"])?;
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && errors.matches(sentence).count() == 1, "{errors}");
+    Some(())
+}
+
 /// The tables of the monitors in a directory of results.
 fn tables(case: &Case, results: &str) -> Vec<(String, String)> {
     let files = std::fs::read_dir(case.path(results).join("monitors")).unwrap();

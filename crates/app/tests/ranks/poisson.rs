@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::support::Case;
-use crate::{alone, on_ranks, same_checkpoint};
+use crate::{alone, on_ranks, same_checkpoint, told_once};
 
 /// Thin, graded cells at a wall, with a jump of kappa, so that the smoother has lines.
 const LAYERS: &str = "\
@@ -92,18 +92,11 @@ fn poisson_on_ranks_leaves_the_files_of_one() {
 
 #[test]
 fn mistakes_in_a_problem_of_several_ranks_are_told_once() {
-    let told = |text: &str, sentence: &str| {
-        let case = Case::new(text);
-        let output = on_ranks(&case, 2, &["--set", "threads=1"])?;
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success() && errors.matches(sentence).count() == 1, "{errors}");
-        Some(())
-    };
-    if told(&LAYERS.replace("ymax:", "top:"), "no boundary `top`").is_none() {
+    if told_once(&LAYERS.replace("ymax:", "top:"), "no boundary `top`").is_none() {
         return;
     }
-    told(&LAYERS.replace("lambda: y", "lambda: y - 1"), "error[");
+    told_once(&LAYERS.replace("lambda: y", "lambda: y - 1"), "error[");
     // A datum that only one rank evaluates.
-    told(&LAYERS.replace("sin(6*x) + y", "1/(x - 0.04)^0.5"), "`physics.forcing` is NaN in element");
-    told(&LAYERS.replace("cells: [12, 10]", "cells: [1, 10]"), "lines of thin elements are not cut");
+    told_once(&LAYERS.replace("sin(6*x) + y", "1/(x - 0.04)^0.5"), "`physics.forcing` is NaN in element");
+    told_once(&LAYERS.replace("cells: [12, 10]", "cells: [1, 10]"), "lines of thin elements are not cut");
 }

@@ -20,7 +20,6 @@ pub struct Gathering<T> {
     pairs: Vec<(u32, u32)>,
     /// The exchange, the numbers of the other ranks, and whether it has failed.
     exchange: Mutex<(Box<dyn Exchange>, Vec<usize>, bool)>,
-    len: usize,
     numbers: std::marker::PhantomData<T>,
 }
 
@@ -56,15 +55,7 @@ impl<T: PackScalar> Gathering<T> {
         };
         let partners: Vec<Partner> = others.iter().map(partner).collect();
         let exchange = Mutex::new((comm.exchange(&partners)?, others, false));
-        let (len, numbers) = (whole.len(), std::marker::PhantomData);
-        Ok(Self { joint, own, of_ranks, pairs, exchange, len, numbers })
-    }
-
-    /// The length of whole vectors.
-    #[must_use]
-    #[allow(clippy::len_without_is_empty)] // a mesh without elements is refused
-    pub fn len(&self) -> usize {
-        self.len
+        Ok(Self { joint, own, of_ranks, pairs, exchange, numbers: std::marker::PhantomData })
     }
 
     /// The whole vector. Its padding is not changed. Collective.
@@ -95,12 +86,5 @@ impl<T: PackScalar> Gathering<T> {
     /// Copies this rank's entries, with those of the layer, from a whole vector.
     pub fn pick(&self, whole: &[T], part: &mut [T]) {
         self.pairs.iter().for_each(|&(here, there)| part[here as usize] = whole[there as usize]);
-    }
-
-    /// Memory in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        let entries = self.own.len() + self.of_ranks.iter().map(Vec::len).sum::<usize>();
-        size_of::<Entries>() * entries + 8 * self.pairs.len()
     }
 }
