@@ -6,7 +6,7 @@ mod permutation;
 mod reduce;
 mod summation;
 
-pub use cuda::{CudaVector, REDUCE_HEADER};
+pub use cuda::{CudaItems, CudaSummation, CudaVector, EXACT_HEADER, ItemLists, REDUCE_HEADER};
 pub use host::HostVector;
 pub use permutation::Permutation;
 pub use summation::{Items, Summation};

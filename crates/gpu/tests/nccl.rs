@@ -90,7 +90,8 @@ fn messages() {
     nccl.wait(&event).unwrap();
     assert_eq!(to.to_vec().unwrap(), [0.0, 0.0, 2.5, 3.5]);
     let mut sums = DeviceBuffer::from_slice(&cuda, "a test", &[1_i64, 2, 3]).unwrap();
-    nccl.sum(cuda.stream(), &mut sums).unwrap();
+    let n_sums = sums.len();
+    nccl.sum(cuda.stream(), &mut sums, n_sums).unwrap();
     // SAFETY: as above.
     let error = unsafe { nccl.exchange(cuda.stream(), &[DeviceMessage { receive_bytes: 8, ..message }]) };
     let sentence = error.unwrap_err().to_string();

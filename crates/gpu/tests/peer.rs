@@ -4,13 +4,14 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic")]
 
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dgsuite_gpu::GpuError;
-use dgsuite_gpu::comm::{CommError, child_rank, run_children};
+use dgsuite_gpu::comm::{CommError, Communicator, Joint, child_rank, run_children};
 use dgsuite_gpu::cuda::nccl::DeviceMessage;
-use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, DevicePlane, LaunchConfig, Link, Source};
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, DevicePlane, JointLink, LaunchConfig, Link, Source};
 use dgsuite_gpu::shim::{EMULATOR_ORDER, Emulator, ShimError};
+use dgsuite_gpu::{ExactSum, GpuError};
 
 /// Messages of different lengths between all pairs of three ranks, in two sets, of which the second one is
 /// repeated by a graph; then minima.
@@ -100,13 +101,67 @@ fn child() {
     numbers.upload(&[rank as u64; 3]).unwrap();
     let mut integers = DeviceBuffer::from_slice(&cuda, "a test", &[rank as i64 + 1, i64::MAX, -5]).unwrap();
     for _ in 0..2 {
-        assert!(link.sum(&mut integers).unwrap());
+        assert!(link.sum(&mut integers, 3).unwrap());
     }
     link.wait().unwrap();
     let n = size as i64;
     let all = [(1..=n).sum::<i64>(), i64::MAX.wrapping_mul(n), -5 * n];
     assert_eq!(integers.to_vec().unwrap(), all.map(|sum| sum.wrapping_mul(n)));
+    joint_link(&cuda, &comm);
     comm.barrier().unwrap();
+}
+
+/// Messages, exact sums and maxima of a link that operators share.
+fn joint_link(cuda: &Cuda, comm: &Arc<dyn Communicator>) {
+    let (rank, size) = (comm.rank(), comm.size());
+    let link = JointLink::new(cuda, &Arc::new(Joint::new(Arc::clone(comm)))).unwrap();
+    assert_eq!((link.plane(), link.is_recordable()), ("peer", true));
+    let from = DeviceBuffer::from_slice(cuda, "a test", &[rank as u64; 3]).unwrap();
+    let to = DeviceBuffer::<u64>::zeros(cuda, "a test", size).unwrap();
+    let message = |other: usize| DeviceMessage {
+        rank: other,
+        send: from.ptr(),
+        send_bytes: 8,
+        receive: to.ptr_at(other),
+        receive_bytes: 8,
+    };
+    let set = (0..size).filter(|&other| other != rank).map(message).collect();
+    // SAFETY: the arrays live longer than the link runs the set.
+    let set = unsafe { link.add(set) }.unwrap();
+    let places = link.places(set).unwrap();
+    let source = "extern \"C\" __global__ void put(unsigned long long* to, const unsigned long long* from) \
+                  { *to = *from + 1; }";
+    let put = cuda.compile(&Source::new("put.cu", source)).unwrap().function("put").unwrap();
+    let pack = || {
+        places.iter().try_for_each(|&place| {
+            let mut args = Args::new();
+            args.pointer(place).buffer(&from);
+            // SAFETY: the other rank has a number there.
+            unsafe { cuda.launch(&put, LaunchConfig::new(1, 1), &args) }
+        })
+    };
+    for _ in 0..3 {
+        link.send(set, pack, || Ok(())).unwrap();
+    }
+    link.wait().unwrap();
+    let expected: Vec<u64> = (0..size as u64).map(|r| if r == rank as u64 { 0 } else { r + 1 }).collect();
+    assert_eq!(to.to_vec().unwrap(), expected);
+    let sum = |x: f64| [x].into_iter().collect::<ExactSum>().limbs();
+    let words = [sum(1e300), sum(rank as f64 + 0.25), [7; ExactSum::WORDS]].concat();
+    let mut words = DeviceBuffer::from_slice(cuda, "a test", &words).unwrap();
+    link.sum(&mut words, 2 * ExactSum::WORDS).unwrap();
+    let mut largest = DeviceBuffer::from_slice(cuda, "a test", &[9.0, rank as f64, 5.0]).unwrap();
+    link.largest(&mut largest, 1).unwrap();
+    link.wait().unwrap();
+    let words = words.to_vec().unwrap();
+    let value = |k: usize| ExactSum::from_limbs(*words[k * ExactSum::WORDS..].first_chunk().unwrap()).value();
+    assert_eq!([value(0), value(1)], [1e300 * size as f64, (size * (size - 1) / 2) as f64 + 0.75]);
+    assert!(words[2 * ExactSum::WORDS..].iter().all(|word| *word == 7));
+    assert_eq!(largest.to_vec().unwrap(), [9.0, size as f64 - 1.0, 5.0]);
+    largest.upload(&[0.0, if rank == 1 { f64::NAN } else { 1.0 }, 0.0]).unwrap();
+    link.largest(&mut largest, 1).unwrap();
+    link.wait().unwrap();
+    assert!(largest.to_vec().unwrap()[1].is_nan());
 }
 
 /// Rank 2 ends when the others send to it.

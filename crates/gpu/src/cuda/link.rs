@@ -6,14 +6,14 @@
 //! | `peer` | writes into the memory of the other devices of the host, in stream order; can be recorded |
 //! | `staged` | through host memory and the communicator; waits for the stream |
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use cudarc::driver::result;
 
 use super::device;
 use super::driver::wrapped;
 use super::nccl::{self, DeviceMessage, Nccl};
-use super::peer::Peer;
+use super::peer::{Peer, Release};
 use super::stream::{Event, Stream};
 use super::{Cuda, DeviceBuffer};
 use crate::GpuError;
@@ -82,7 +82,7 @@ pub struct Link {
 }
 
 enum Plane {
-    Nccl(Nccl),
+    Nccl(Arc<Nccl>),
     Peer(Box<Peer>),
     /// One exchange for each set.
     Staged(Vec<Box<dyn Exchange>>),
@@ -104,6 +104,28 @@ fn is_a_device_shared(cuda: &Cuda, comm: &Arc<dyn Communicator>) -> Result<bool,
     }
     comm.broadcast(0, &mut answer)?;
     Ok(answer == [1])
+}
+
+/// The connections by NCCL that exist: the ranks, the device, and the connection.
+static CONNECTIONS: Mutex<Vec<(Weak<dyn Communicator>, usize, Weak<Nccl>)>> = Mutex::new(Vec::new());
+
+/// The connection of all links of a device with the same ranks, made for the first of them: the work of
+/// several connections may wait for each other for ever. Collective.
+fn nccl_of(cuda: &Cuda, comm: &Arc<dyn Communicator>) -> Result<Arc<Nccl>, CommError> {
+    let lock = || CONNECTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    let ordinal = cuda.info().ordinal;
+    let same = |(of, device, _): &&(Weak<dyn Communicator>, usize, Weak<Nccl>)| {
+        *device == ordinal && of.upgrade().is_some_and(|of| Arc::ptr_eq(&of, comm))
+    };
+    if let Some(known) = lock().iter().find(same).and_then(|(.., known)| known.upgrade()) {
+        return Ok(known);
+    }
+    // Ranks that are threads connect at the same time.
+    let new = Arc::new(Nccl::connect(cuda, comm.as_ref())?);
+    let mut all = lock();
+    all.retain(|(.., known)| known.strong_count() > 0);
+    all.push((Arc::downgrade(comm), ordinal, Arc::downgrade(&new)));
+    Ok(new)
 }
 
 impl Link {
@@ -160,11 +182,11 @@ impl Link {
         plane: DevicePlane,
     ) -> Result<Self, GpuError> {
         let plane = match plane {
-            DevicePlane::Nccl => Plane::Nccl(Nccl::connect(cuda, comm.as_ref())?),
+            DevicePlane::Nccl => Plane::Nccl(nccl_of(cuda, comm)?),
             DevicePlane::Peer => {
                 let mut peer = Peer::connect(cuda, comm)?;
                 // SAFETY: the caller's contract.
-                sets.iter().try_for_each(|set| unsafe { peer.add(comm, set) })?;
+                sets.iter().try_for_each(|set| unsafe { peer.add(comm, set, Release::BySending) })?;
                 Plane::Peer(Box::new(peer))
             }
             DevicePlane::Staged => {
@@ -174,7 +196,9 @@ impl Link {
         Ok(Self { cuda: cuda.clone(), sets, plane, failed: None, done: Event::new(cuda)? })
     }
 
-    /// Adds a set and returns its number. Collective.
+    /// Adds a set and returns its number. With `released`, whoever has read its messages calls
+    /// [`release`](Self::release), so that other ranks can send the next ones before this rank does.
+    /// Collective.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -185,11 +209,13 @@ impl Link {
         &mut self,
         comm: &Arc<dyn Communicator>,
         set: Vec<DeviceMessage>,
+        released: bool,
     ) -> Result<usize, GpuError> {
+        let release = if released { Release::Explicit } else { Release::BySending };
         match &mut self.plane {
             Plane::Nccl(_) => {}
             // SAFETY: the caller's contract.
-            Plane::Peer(peer) => unsafe { peer.add(comm, &set) }?,
+            Plane::Peer(peer) => unsafe { peer.add(comm, &set, release) }?,
             Plane::Staged(exchanges) => exchanges.push(exchange_of(comm, &set)?),
         }
         self.sets.push(set);
@@ -310,6 +336,20 @@ impl Link {
         }
     }
 
+    /// Tells the other ranks that work of a stream has read a set's messages, if the set was added so.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    ///
+    /// # Panics
+    /// If there is no such set.
+    pub fn release(&self, stream: &Stream, set: usize) -> Result<(), GpuError> {
+        match &self.plane {
+            Plane::Peer(peer) => peer.have_read(stream, set),
+            Plane::Nccl(_) | Plane::Staged(_) => Ok(()),
+        }
+    }
+
     /// Replaces integers by their minima over all ranks, in the order of this thread's stream. Returns
     /// `false`, and does nothing, if this plane needs the host for it.
     ///
@@ -330,16 +370,20 @@ impl Link {
         }
     }
 
-    /// Replaces integers by their sums over all ranks, with wrapping; otherwise as [`min`](Self::min).
+    /// Replaces the first `count` integers by their sums over all ranks, with wrapping; otherwise as
+    /// [`min`](Self::min).
     ///
     /// # Errors
     /// [`GpuError::Ranks`].
-    pub fn sum(&self, values: &mut DeviceBuffer<i64>) -> Result<bool, GpuError> {
+    ///
+    /// # Panics
+    /// If there are not so many integers.
+    pub fn sum(&self, values: &mut DeviceBuffer<i64>, count: usize) -> Result<bool, GpuError> {
+        assert!(count <= values.len(), "{count} integers of {}", values.len());
+        let stream = Stream::current(self.cuda.context());
         match &self.plane {
-            Plane::Nccl(nccl) => {
-                Ok(nccl.sum(&Stream::current(self.cuda.context()), values).map(|()| true)?)
-            }
-            Plane::Peer(peer) => peer.sum(&Stream::current(self.cuda.context()), values).map(|()| true),
+            Plane::Nccl(nccl) => Ok(nccl.sum(&stream, values, count).map(|()| true)?),
+            Plane::Peer(peer) => peer.sum(&stream, values, count).map(|()| true),
             Plane::Staged(_) => Ok(false),
         }
     }

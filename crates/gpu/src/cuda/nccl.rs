@@ -251,12 +251,21 @@ impl Nccl {
         })
     }
 
-    /// Replaces integers by their sums over all ranks, with wrapping, in a stream.
+    /// Replaces the first `count` integers by their sums over all ranks, with wrapping, in a stream.
     ///
     /// # Errors
     /// [`CommError::Nccl`].
-    pub fn sum(&self, stream: &Stream, values: &mut DeviceBuffer<i64>) -> Result<(), CommError> {
-        let (at, count) = (values.ptr(), values.len());
+    ///
+    /// # Panics
+    /// If there are not so many integers.
+    pub fn sum(
+        &self,
+        stream: &Stream,
+        values: &mut DeviceBuffer<i64>,
+        count: usize,
+    ) -> Result<(), CommError> {
+        assert!(count <= values.len(), "{count} integers of {}", values.len());
+        let at = values.ptr();
         self.enqueue("summing over devices", |api, handle| {
             // SAFETY: handle, stream and array are valid; the driver frees the array after its work.
             unsafe { (api.all_reduce)(at, at, count, UINT64, SUM, handle, stream.raw as usize) }

@@ -22,7 +22,9 @@ use crate::comm::process::{has_ended, others, process};
 use crate::comm::{CommError, Communicator, deadline};
 
 /// Most numbers of one minimum or sum, and threads of its kernel.
-const WORDS: usize = 128;
+const WORDS: usize = 1152;
+/// Threads of the kernels of votes.cu.
+const VOTERS: u32 = 128;
 /// Bytes of a driver's handle of memory.
 const HANDLE: usize = 64;
 /// Time between looks for processes that have ended.
@@ -62,8 +64,18 @@ struct Route {
 /// The transfers of a set.
 struct Routes {
     routes: Vec<Route>,
+    release: Release,
     /// Their flags, written by other devices too.
     flags: DeviceBuffer<u32>,
+}
+
+/// When the places of a set's messages become free again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Release {
+    /// When this rank sends the next messages of the set: it has read all of them then.
+    BySending,
+    /// When [`Peer::have_read`] says so, so that the other rank need not wait for this one.
+    Explicit,
 }
 
 impl Routes {
@@ -77,9 +89,23 @@ impl Routes {
 
     /// Before messages are written.
     fn open(&self, stream: &Stream) -> Result<(), GpuError> {
-        let mut batch: Vec<_> = self.receives().map(|r| write(r.free_there, 1)).collect();
+        let mut batch = Vec::new();
+        if self.release == Release::BySending {
+            batch.extend(self.receives().map(|r| write(r.free_there, 1)));
+        }
         batch.extend(self.sends().flat_map(|r| [wait(r.free, 1), write(r.free, 0)]));
         in_stream(stream, &mut batch)
+    }
+
+    /// After messages are read.
+    fn release(&self, stream: &Stream) -> Result<(), GpuError> {
+        match self.release {
+            Release::BySending => Ok(()),
+            Release::Explicit => {
+                let mut batch: Vec<_> = self.receives().map(|r| write(r.free_there, 1)).collect();
+                in_stream(stream, &mut batch)
+            }
+        }
     }
 
     /// After messages are written, before others are read. Writing a flag makes earlier writes visible.
@@ -149,7 +175,7 @@ impl Peer {
             open: HashMap::new(),
         };
         // SAFETY: the rows live as long as the connection.
-        unsafe { peer.add(comm, &set) }?;
+        unsafe { peer.add(comm, &set, Release::Explicit) }?;
         let routes = peer.sets[0].routes.iter();
         let places: Vec<_> = routes.map(|r| r.there).chain([peer.votes.rows.ptr_at(rank * WORDS)]).collect();
         peer.votes.places.upload(&places)?;
@@ -167,8 +193,12 @@ impl Peer {
         &mut self,
         comm: &Arc<dyn Communicator>,
         set: &[DeviceMessage],
+        release: Release,
     ) -> Result<(), GpuError> {
-        let flags = DeviceBuffer::<u32>::zeros(&self.cuda, "flags of messages", 2 * set.len().max(1))?;
+        // Whether a message has arrived, and whether its place on the other device is free.
+        let free = u32::from(release == Release::Explicit);
+        let first = [0, free].repeat(set.len().max(1));
+        let flags = DeviceBuffer::from_slice(&self.cuda, "flags of messages", &first)?;
         let own = Description::new(&self.cuda, set, &flags);
         let text = own.as_ref().map_or_else(|_| String::new(), Description::to_text);
         let texts = everywhere(comm.as_ref(), &text)?;
@@ -180,7 +210,7 @@ impl Peer {
         let mut failed = [f64::from(u8::from(routed.is_err()))];
         comm.max(&mut failed)?;
         match (failed, routed) {
-            ([0.0], routed) => self.sets.push(Routes { routes: routed?, flags }),
+            ([0.0], routed) => self.sets.push(Routes { routes: routed?, release, flags }),
             (_, Err(error @ GpuError::Ranks(_))) => return Err(error),
             (_, Err(error)) => return Err(peer(error.to_string())),
             (_, Ok(_)) => return Err(peer("another rank cannot reach the memory of a device".to_owned())),
@@ -219,6 +249,12 @@ impl Peer {
         self.sets[set + 1].close(stream)
     }
 
+    /// Tells the other ranks that a set's messages have been read.
+    pub(super) fn have_read(&self, stream: &Stream, set: usize) -> Result<(), GpuError> {
+        self.cuda.context().bind()?;
+        self.sets[set + 1].release(stream)
+    }
+
     /// Replaces unsigned integers by their minima over all ranks.
     ///
     /// # Safety
@@ -228,10 +264,15 @@ impl Peer {
         unsafe { self.vote(stream, &self.votes.minimum, at, count) }
     }
 
-    /// Replaces integers by their sums over all ranks.
-    pub(super) fn sum(&self, stream: &Stream, values: &mut DeviceBuffer<i64>) -> Result<(), GpuError> {
+    /// Replaces the first `count` integers by their sums over all ranks.
+    pub(super) fn sum(
+        &self,
+        stream: &Stream,
+        values: &mut DeviceBuffer<i64>,
+        count: usize,
+    ) -> Result<(), GpuError> {
         // SAFETY: the numbers are those of a buffer, which the driver does not free before the work is done.
-        unsafe { self.vote(stream, &self.votes.total, values.ptr(), values.len()) }
+        unsafe { self.vote(stream, &self.votes.total, values.ptr(), count) }
     }
 
     /// # Safety
@@ -240,7 +281,7 @@ impl Peer {
         let Votes { share, rows, places, size, .. } = &self.votes;
         assert!(count <= WORDS, "{count} numbers of each rank, but there is place for {WORDS}");
         self.cuda.context().bind()?;
-        let config = LaunchConfig::new(1, WORDS as u32);
+        let config = LaunchConfig::new(1, VOTERS);
         self.sets[0].open(stream)?;
         let mut args = Args::new();
         args.value(at).buffer(places).value(*size as u32).value(count as u32);
@@ -252,7 +293,8 @@ impl Peer {
         args.clear();
         args.value(at).buffer(rows).value(*size as u32).value(WORDS as u32).value(count as u32);
         // SAFETY: the arguments are those of the kernels in votes.cu; `rows` has a row for each rank.
-        unsafe { self.cuda.launch_on(stream, kernel, config, &args) }
+        unsafe { self.cuda.launch_on(stream, kernel, config, &args) }?;
+        self.sets[0].release(stream)
     }
 
     /// Waits for an event behind transfers.

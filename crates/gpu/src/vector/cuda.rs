@@ -1,5 +1,10 @@
 //! Vectors on a device: the same operations in the same order as on the host, so that the bits agree.
 
+mod summation;
+
+pub(crate) use summation::exact_source;
+pub use summation::{CudaItems, CudaSummation, EXACT_HEADER, ItemLists};
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Vector;
@@ -23,14 +28,16 @@ const TERMS: usize = 8;
 pub const REDUCE_HEADER: (&str, &str) = ("reduce.cuh", include_str!("reduce.cuh"));
 
 /// The kernels of one number type.
-fn sources<T: Scalar>() -> [Source; 2] {
+fn sources<T: Scalar>() -> [Source; 3] {
     // As on the host, a product is rounded before it is added.
-    [("update.cu", include_str!("update.cu")), ("reduce.cu", include_str!("reduce.cu"))].map(
-        |(name, text)| {
-            let source = Source::new(name, text).exact().header(REDUCE_HEADER.0, REDUCE_HEADER.1);
-            if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
-        },
-    )
+    let [update, reduce] =
+        [("update.cu", include_str!("update.cu")), ("reduce.cu", include_str!("reduce.cu"))].map(
+            |(name, text)| {
+                let source = Source::new(name, text).exact().header(REDUCE_HEADER.0, REDUCE_HEADER.1);
+                if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
+            },
+        );
+    [update, reduce, exact_source::<T>()]
 }
 
 /// The terms of one launch, with the layout of update.cu.
@@ -50,6 +57,16 @@ struct Pairs {
     y: [u64; TOGETHER],
 }
 
+impl Pairs {
+    fn of<T: Scalar>(some: &[(&CudaVector<T>, &CudaVector<T>)]) -> Self {
+        let mut pairs = Self { x: [0; TOGETHER], y: [0; TOGETHER] };
+        for (k, (x, y)) in some.iter().enumerate() {
+            (pairs.x[k], pairs.y[k]) = (x.data.ptr(), y.data.ptr());
+        }
+        pairs
+    }
+}
+
 /// Compiled kernels of one number type and the memory of reductions.
 pub(crate) struct Kernels {
     fill: Function,
@@ -63,9 +80,18 @@ pub(crate) struct Kernels {
     add_and_square: [Function; 2],
     sum: [Function; 2],
     max: [Function; 2],
+    exact: Exact,
     /// Locked from the first to the last launch of an operation, so that the operations of two threads do not
     /// mix.
     work: Mutex<Work>,
+}
+
+/// The kernels of sums over items.
+struct Exact {
+    dots: Function,
+    sums: Function,
+    add_and_square: Function,
+    round: Function,
 }
 
 /// The work space of an operation.
@@ -81,8 +107,8 @@ struct Work {
 
 impl Kernels {
     pub(crate) fn new<T: Scalar>(cuda: &Cuda) -> Result<Self, GpuError> {
-        let [update, reduce] = sources::<T>();
-        let (update, reduce) = (cuda.compile(&update)?, cuda.compile(&reduce)?);
+        let [update, reduce, exact] = sources::<T>();
+        let (update, reduce, exact) = (cuda.compile(&update)?, cuda.compile(&reduce)?, cuda.compile(&exact)?);
         let pair = |a, b| Ok::<_, GpuError>([reduce.function(a)?, reduce.function(b)?]);
         Ok(Self {
             fill: update.function("fill")?,
@@ -96,6 +122,12 @@ impl Kernels {
             add_and_square: pair("add_and_square_blocks", "dot_join")?,
             sum: pair("sum_blocks", "sum_join")?,
             max: pair("max_blocks", "max_join")?,
+            exact: Exact {
+                dots: exact.function("exact_dots")?,
+                sums: exact.function("exact_sums")?,
+                add_and_square: exact.function("exact_add_and_square")?,
+                round: exact.function("exact_round")?,
+            },
             work: Mutex::new(Work {
                 args: Args::new(),
                 partial: DeviceBuffer::zeros(cuda, "partial sums", 64)?,
@@ -131,6 +163,8 @@ pub struct CudaVector<T: Scalar> {
     data: DeviceBuffer<T>,
     cuda: Cuda,
     kernels: Arc<Kernels>,
+    /// How the vector is summed, if not over the tree.
+    summation: Option<Arc<CudaSummation>>,
 }
 
 impl<T: Scalar> CudaVector<T> {
@@ -155,7 +189,25 @@ impl<T: Scalar> CudaVector<T> {
     pub fn from_buffer(cuda: &Cuda, data: DeviceBuffer<T>) -> Result<Self, GpuError> {
         let kernels = cuda.vector_kernels::<T>()?;
         kernels.reserve(cuda, data.len())?;
-        Ok(Self { data, cuda: cuda.clone(), kernels })
+        Ok(Self { data, cuda: cuda.clone(), kernels, summation: None })
+    }
+
+    /// The vector with sums by the items of its entries, over all ranks. Vectors that are made like it have
+    /// the same. All vectors of an operation must be summed alike.
+    ///
+    /// # Panics
+    /// If the summation is for vectors of another length.
+    #[must_use]
+    #[track_caller]
+    pub fn summed_by(mut self, summation: Arc<CudaSummation>) -> Self {
+        assert_eq!(self.data.len(), summation.len(), "a summation for vectors of this length");
+        self.summation = Some(summation);
+        self
+    }
+
+    /// How the vector is summed by items, if it is.
+    pub fn summation(&self) -> Option<&Arc<CudaSummation>> {
+        self.summation.as_ref()
     }
 
     /// The entries.
@@ -200,7 +252,8 @@ impl<T: Scalar> CudaVector<T> {
         self.reduce(&mut self.kernels.work(), &self.kernels.sum, &[&self.data], result.ptr_at(at))
     }
 
-    /// Writes `max_i |self_i|` to entry `at` of `result`, without waiting; NaN if any entry is NaN.
+    /// Writes `max_i |self_i|` to entry `at` of `result`, without waiting; NaN if any entry is NaN. Over all
+    /// ranks, if the vector is summed over them.
     ///
     /// # Errors
     /// The errors of a launch.
@@ -210,7 +263,24 @@ impl<T: Scalar> CudaVector<T> {
     #[track_caller]
     pub fn norm_max_into(&self, result: &mut DeviceBuffer<f64>, at: usize) -> Result<(), GpuError> {
         assert!(at < result.len(), "the result needs an entry");
-        self.reduce(&mut self.kernels.work(), &self.kernels.max, &[&self.data], result.ptr_at(at))
+        self.reduce(&mut self.kernels.work(), &self.kernels.max, &[&self.data], result.ptr_at(at))?;
+        match self.summation.as_ref().and_then(|summation| summation.ranks()) {
+            Some(ranks) => ranks.largest(result, at),
+            None => Ok(()),
+        }
+    }
+
+    /// The sums of pairs, by items.
+    fn exact_dots<const N: usize>(&self, by: &CudaSummation, some: &[(&Self, &Self)]) -> [f64; N] {
+        let pairs = Pairs::of(some);
+        let (lists, config) = by.launch(false, some.len());
+        by.sums(&self.kernels.exact.round, some.len(), |work| {
+            work.args.clear();
+            work.args.value(pairs).value(lists).buffer(&work.words);
+            // SAFETY: the arguments match the kernel; all vectors have the length of the summation, which has
+            // an accumulator for each pair.
+            unsafe { self.cuda.launch(&self.kernels.exact.dots, config, &work.args) }
+        })
     }
 
     /// The two launches of a reduction: blocks, then their results.
@@ -293,10 +363,10 @@ impl<T: Scalar> CudaVector<T> {
 
     /// The sums of up to [`TOGETHER`] pairs.
     fn some_dots(&self, some: &[(&Self, &Self)]) -> [f64; TOGETHER] {
-        let mut pairs = Pairs { x: [0; TOGETHER], y: [0; TOGETHER] };
-        for (k, (x, y)) in some.iter().enumerate() {
-            (pairs.x[k], pairs.y[k]) = (x.data.ptr(), y.data.ptr());
+        if let Some(by) = &self.summation {
+            return self.exact_dots(by, some);
         }
+        let pairs = Pairs::of(some);
         let mut work = self.kernels.work();
         let blocks = self.data.len().div_ceil(REDUCE.1).max(1);
         let reduced = self.launch_dots(&mut work, pairs, blocks, some.len());
@@ -350,7 +420,8 @@ impl<T: Scalar> Vector for CudaVector<T> {
     }
 
     fn zeros_like(&self) -> Result<Self, GpuError> {
-        Self::zeros(&self.cuda, self.data.len())
+        let zeros = Self::zeros(&self.cuda, self.data.len())?;
+        Ok(Self { summation: self.summation.clone(), ..zeros })
     }
 
     #[track_caller]
@@ -407,13 +478,19 @@ impl<T: Scalar> Vector for CudaVector<T> {
     #[track_caller]
     fn dot(&self, x: &Self) -> f64 {
         self.same_length(x);
-        self.reduced(&self.kernels.dot, &[&self.data, &x.data])
+        match &self.summation {
+            Some(by) => self.exact_dots::<1>(by, &[(self, x)])[0],
+            None => self.reduced(&self.kernels.dot, &[&self.data, &x.data]),
+        }
     }
 
     #[track_caller]
     fn dot_two(&self, x: &Self, y: &Self) -> [f64; 2] {
         self.same_length(x);
         self.same_length(y);
+        if let Some(by) = &self.summation {
+            return self.exact_dots(by, &[(self, x), (self, y)]);
+        }
         self.all_reduced(&self.kernels.dot_two, |args| {
             args.buffer(&self.data).buffer(&x.data).buffer(&y.data);
         })
@@ -433,6 +510,16 @@ impl<T: Scalar> Vector for CudaVector<T> {
     #[track_caller]
     fn add_and_square(&mut self, a: f64, x: &Self) -> f64 {
         self.same_length(x);
+        if let Some(by) = &self.summation {
+            let (lists, config) = by.launch(true, 1);
+            let [square] = by.sums(&self.kernels.exact.round, 1, |work| {
+                work.args.clear();
+                work.args.buffer(&self.data).value(a).buffer(&x.data).value(lists).buffer(&work.words);
+                // SAFETY: the arguments match the kernel; both vectors have the length of the summation.
+                unsafe { self.cuda.launch(&self.kernels.exact.add_and_square, config, &work.args) }
+            });
+            return square;
+        }
         let [square] = self.all_reduced(&self.kernels.add_and_square, |args| {
             args.buffer(&self.data).value(a).buffer(&x.data);
         });
@@ -449,11 +536,26 @@ impl<T: Scalar> Vector for CudaVector<T> {
     }
 
     fn norm_max(&self) -> f64 {
-        self.reduced(&self.kernels.max, &[&self.data])
+        let ranks = self.summation.as_ref().and_then(|summation| summation.ranks());
+        let Some(ranks) = ranks else { return self.reduced(&self.kernels.max, &[&self.data]) };
+        let waited = ranks.wait();
+        let failed = waited.is_err();
+        self.cuda.note(waited);
+        let mut largest = [if failed { f64::NAN } else { self.reduced(&self.kernels.max, &[&self.data]) }];
+        ranks.joint().max(&mut largest);
+        largest[0]
     }
 
     fn sum(&self) -> f64 {
-        self.reduced(&self.kernels.sum, &[&self.data])
+        let Some(by) = &self.summation else { return self.reduced(&self.kernels.sum, &[&self.data]) };
+        let (lists, config) = by.launch(false, 1);
+        let [sum] = by.sums(&self.kernels.exact.round, 1, |work| {
+            work.args.clear();
+            work.args.buffer(&self.data).value(lists).buffer(&work.words);
+            // SAFETY: the arguments match the kernel; the vector has the length of the summation.
+            unsafe { self.cuda.launch(&self.kernels.exact.sums, config, &work.args) }
+        });
+        sum
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::*;
+use crate::ExactSum;
 use crate::cuda::nvrtc;
 use crate::shim::{self, Arg, Program, bytes, values};
 use crate::{Host, HostVector};
@@ -81,7 +82,7 @@ impl<T: Scalar> Twin<T> {
 }
 
 fn every_kernel<T: Scalar>() {
-    let [update, reduce] = sources::<T>();
+    let [update, reduce, _] = sources::<T>();
     let names = [
         "dot_blocks",
         "dot_join",
@@ -185,7 +186,7 @@ fn many_blocks_are_joined_as_the_host_joins_leaves() {
     if shim::compiler().is_err() {
         return;
     }
-    let [_, reduce] = sources::<f64>();
+    let [_, reduce, _] = sources::<f64>();
     let program = Program::new(&reduce, &["sum_join"], &[]).unwrap();
     // Integers: exact in any order; then a cancellation that needs compensation.
     let count = 2 * JOINED as usize + 5;
@@ -197,4 +198,113 @@ fn many_blocks_are_joined_as_the_host_joins_leaves() {
     program.run("sum_join", LaunchConfig::new(1, JOINED), &mut memory, &args).unwrap();
     let exact = (count * (count - 1) / 2) as f64 + 0.25 * count as f64;
     assert!((values::<f64>(&memory[1])[0] - exact).abs() <= 32.0, "{}", values::<f64>(&memory[1])[0]);
+}
+
+/// The sum of an item as the lanes of `threads` threads form it.
+fn of_item(terms: &[f64], threads: usize) -> f64 {
+    let lane = |l: usize| terms.iter().skip(l).step_by(threads).fold(0.0, |sum, term| sum + term);
+    let mut lanes: Vec<f64> = (0..threads).map(lane).collect();
+    while lanes.len() > 1 {
+        let half = lanes.len() / 2;
+        lanes = (0..half).map(|l| lanes[l] + lanes[l + half]).collect();
+    }
+    lanes[0]
+}
+
+/// Sums by items on the host's fibres: the bits of the same sums of items, added exactly.
+fn exact_sums_of<T: Scalar>() {
+    // Rows, items, counted items and threads of an item.
+    let lists = [(3, 41, 41, 1), (1, 9, 5, 1), (50, 7, 6, 16), (200, 3, 0, 32)];
+    let mut items = Vec::new();
+    let mut first = 0;
+    for (rows, n, counted, _) in lists {
+        items.push(CudaItems { first, rows, n, counted });
+        first += rows * n;
+    }
+    let n = first + 5;
+    let (mut x, y) = (numbers::<T>(3, n), numbers::<T>(11, n));
+    // Cancellation that only an exact sum sees, and terms of both signs.
+    (x[0], x[3]) = (T::from_f64(3e15), T::from_f64(-3e15));
+    let sum = |term: &dyn Fn(usize) -> f64| -> f64 {
+        let mut sum = ExactSum::new();
+        for (list, items) in lists.iter().zip(&items) {
+            for item in 0..items.counted {
+                let entries = (0..items.rows).map(|k| term(items.first + item * items.rows + k));
+                sum.add(of_item(&entries.collect::<Vec<_>>(), list.3));
+            }
+        }
+        sum.value()
+    };
+    let names = ["exact_dots", "exact_sums", "exact_add_and_square", "exact_round"];
+    let program = Program::new(&exact_source::<T>(), &names, &[]).unwrap();
+    let argument = |all: bool| {
+        let rest = CudaItems { first, rows: 1, n: n - first, counted: 0 };
+        let lists = ItemLists::new(&[&items[..], &[rest]].concat(), !all);
+        // SAFETY: a structure of numbers without padding but at its end, which is zero.
+        let raw: [u8; size_of::<ItemLists>()] = unsafe { std::mem::transmute(lists) };
+        Arg::structure(raw.to_vec(), &[])
+    };
+    let (config, words) = (LaunchConfig::new(3, 256), vec![0_i64; 2 * ExactSum::WORDS]);
+    let rounded = |memory: &mut [Vec<u8>]| -> Vec<f64> {
+        let args = [Arg::buffer(2), Arg::value(2_u32), Arg::buffer(3)];
+        program.run("exact_round", LaunchConfig::new(1, 256), memory, &args).unwrap();
+        assert!(values::<i64>(&memory[2]).iter().all(|word| *word == 0));
+        values(&memory[3])
+    };
+    let mut memory = [bytes(&x), bytes(&y), bytes(&words), vec![0; 16]];
+    let pairs = Arg::structure(vec![0; 256], &[(0, 0), (8, 0), (128, 1), (136, 0)]);
+    let mut two = config;
+    two.grid[1] = 2;
+    program.run("exact_dots", two, &mut memory, &[pairs, argument(false), Arg::buffer(2)]).unwrap();
+    let product = |a: &[T], b: &[T], i: usize| a[i].to_f64() * b[i].to_f64();
+    let wanted = [sum(&|i| product(&x, &y, i)), sum(&|i| product(&x, &x, i))];
+    assert_eq!(rounded(&mut memory), wanted);
+    let args = [Arg::buffer(0), argument(false), Arg::buffer(2)];
+    program.run("exact_sums", config, &mut memory, &args).unwrap();
+    assert_eq!(rounded(&mut memory), [sum(&|i| x[i].to_f64()), 0.0]);
+    let args = [Arg::buffer(1), Arg::value(-0.7), Arg::buffer(0), argument(true), Arg::buffer(2)];
+    program.run("exact_add_and_square", config, &mut memory, &args).unwrap();
+    let a = T::from_f64(-0.7);
+    let moved: Vec<T> = x.iter().zip(&y).map(|(&x, &y)| y + a * x).collect();
+    assert_eq!(memory[1], bytes(&moved), "entries that are not counted change too");
+    assert_eq!(rounded(&mut memory), [sum(&|i| product(&moved, &moved, i)), 0.0]);
+}
+
+#[test]
+fn sums_by_items_are_exact_over_the_items() {
+    if shim::compiler().is_err() {
+        return;
+    }
+    exact_sums_of::<f64>();
+    exact_sums_of::<f32>();
+}
+
+/// Accumulators of both signs, of the smallest and largest numbers, and of those that are not finite.
+#[test]
+fn accumulators_are_rounded_as_on_the_host() {
+    if shim::compiler().is_err() {
+        return;
+    }
+    let program = Program::new(&exact_source::<f64>(), &["exact_round"], &[]).unwrap();
+    let half_ulp = f64::EPSILON / 2.0;
+    for terms in [
+        vec![],
+        vec![-0.0],
+        vec![1.0, half_ulp],
+        vec![-1.0, -half_ulp, -f64::from_bits(1)],
+        vec![1e308, -3.0, -1e308],
+        vec![f64::from_bits(1), -f64::from_bits(3)],
+        vec![-f64::MIN_POSITIVE, f64::from_bits(1)],
+        vec![-f64::MAX, -f64::MAX],
+        vec![f64::INFINITY, 1.0],
+        vec![f64::NEG_INFINITY, f64::MAX],
+        vec![f64::INFINITY, f64::NEG_INFINITY],
+        vec![f64::NAN, f64::INFINITY],
+    ] {
+        let sum: ExactSum = terms.iter().copied().collect();
+        let mut memory = [bytes(&sum.limbs()), vec![0; 8]];
+        let args = [Arg::buffer(0), Arg::value(1_u32), Arg::buffer(1)];
+        program.run("exact_round", LaunchConfig::new(1, 32), &mut memory, &args).unwrap();
+        assert_eq!(values::<u64>(&memory[1])[0], sum.value().to_bits(), "{terms:?}");
+    }
 }

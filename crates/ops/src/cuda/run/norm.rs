@@ -5,8 +5,8 @@ use crate::cuda::terms::exact_sums::{BLOCK, TermSums, exact_sums_text};
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use crate::rhs::discretization::Discretization;
-use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Link};
+use dgsuite_gpu::{ExactSum, GpuError};
 
 /// The elements of a part.
 struct Part {
@@ -85,7 +85,7 @@ impl SquareSum {
         }
         self.sum.launch(cuda, self.sum.terms.len(), args)?;
         if let Some(link) = link
-            && !link.sum(&mut self.sum.words)?
+            && !link.sum(&mut self.sum.words, ExactSum::WORDS)?
         {
             return Ok(false);
         }

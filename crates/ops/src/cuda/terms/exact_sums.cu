@@ -2,15 +2,16 @@
 // any number of ranks. The terms are sums of squares of an array like the state, or integrals over the
 // elements.
 //
-// Same accumulators as `ExactSum` of the crate gpu: LIMBS limbs of 32 bits in signed words, then the numbers
-// of NaN, +∞ and −∞; WORDS in all. Without fused multiply–adds.
+// The accumulators are those of exact.cuh.
 //
-// Macros: STATE_REAL; FIELDS, unknowns; LIMBS, WORDS; BLOCK, threads, a multiple of 32 and at least WORDS.
+// Macros: STATE_REAL; FIELDS, unknowns; BLOCK, threads, a multiple of 32 and at least WORDS.
+#include "exact.cuh"
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
+constexpr u32 WORDS = EXACT_WORDS;
 // Threads of a block that add to accumulators of their own.
 constexpr u32 ADDERS = 64;
 
@@ -47,23 +48,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     out[thread] = sums[0];
 }
 
-// Adds a term to the limbs of a thread, `stride` apart.
-static __device__ __forceinline__ void add_exactly(i64* limbs, u32 stride, double x) {
-    const u64 bits = (u64)__double_as_longlong(x), fraction = bits & 0xfffffffffffffull;
-    const u32 exponent = (u32)(bits >> 52) & 0x7ff;
-    const bool negative = bits >> 63;
-    if (exponent == 0x7ff) {
-        limbs[(LIMBS + (fraction != 0 ? 0 : negative ? 2 : 1)) * stride] += 1;
-        return;
-    }
-    const u64 integer = exponent == 0 ? fraction : fraction | 0x10000000000000ull;
-    const u32 shift = exponent == 0 ? 0 : exponent - 1, first = shift / 32, within = shift % 32;
-    // The shifted integer has 84 bits; `high` are those from 32 on.
-    const u64 low = integer << within, high = integer >> (32 - within);
-    const i64 parts[3] = {(i64)(low & 0xffffffffull), (i64)(high & 0xffffffffull), (i64)(high >> 32)};
-    for (u32 i = 0; i < 3; ++i) limbs[(first + i) * stride] += negative ? -parts[i] : parts[i];
-}
-
 // Adds `n` terms of each sum, [sum][term], to one accumulator for each block, `partial`, [sum][block][word].
 extern "C" __global__ void __launch_bounds__(BLOCK) add_terms(const double* terms, u32 n, i64* partial) {
     DG_PLANNED_SHARED(i64, columns, sizeof(i64) * WORDS * ADDERS);
@@ -90,42 +74,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) join_terms(const i64* partia
     words[blockIdx.x * WORDS + t] = sum;
 }
 
-// Rounds a sum of terms that are not negative to the nearest number, ties to even. One thread.
+// Rounds a sum to the nearest number, ties to even. One thread.
 extern "C" __global__ void round_sum(const i64* words, double* result) {
-    if (threadIdx.x > 0) return;
-    u64 limbs[LIMBS];
-    u64 carry = 0;
-    u32 top = 0;
-    for (u32 i = 0; i < LIMBS; ++i) {
-        const u64 full = (u64)words[i] + carry;
-        limbs[i] = i + 1 < LIMBS ? full & 0xffffffffull : full;
-        carry = full >> 32;
-        top = limbs[i] ? i : top;
-    }
-    if (words[LIMBS] != 0) {
-        *result = __longlong_as_double(0x7ff8000000000000ll);
-        return;
-    }
-    if (words[LIMBS + 1] != 0 || limbs[top] > 0xffffffffull) {
-        *result = __longlong_as_double(0x7ff0000000000000ll);
-        return;
-    }
-    const u64 head = limbs[top] << 32 | (top > 0 ? limbs[top - 1] : 0), low = top > 1 ? limbs[top - 2] : 0;
-    u32 zeros = 0;
-    while (zeros < 32 && !(head << zeros & 0x8000000000000000ull)) ++zeros;
-    // Bits of the sum as an integer in units of 2^-1074; up to 53 of them are the bit pattern of the number.
-    const u32 bits = 32 * top + 32 - zeros;
-    if (bits <= 53) {
-        *result = __longlong_as_double((i64)(top > 0 ? head : head >> 32));
-        return;
-    }
-    const u64 kept = head << zeros | low >> (32 - zeros), rest = kept & 0x7ff;
-    bool below = (low << zeros & 0xffffffffull) != 0;
-    for (u32 i = 0; i + 2 < top; ++i) below = below || limbs[i] != 0;
-    const u64 number = kept >> 11;
-    const bool up = rest > 0x400 || (rest == 0x400 && (below || (number & 1)));
-    const u64 exponent = bits - 53;
-    // The leading one adds 1 to the exponent, and so does a carry out of the fraction.
-    const u64 found = exponent >= 0x7fe ? 0x7ff0000000000000ull : (exponent << 52) + number + up;
-    *result = __longlong_as_double((i64)found);
+    if (threadIdx.x == 0) *result = exact_value(words);
 }

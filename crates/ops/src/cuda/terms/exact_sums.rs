@@ -1,14 +1,12 @@
 //! Sums of many terms on a device, added exactly, so that they do not depend on the number of ranks.
 
 use crate::lanes::simd::PackScalar;
-use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, EXACT_HEADER, Function, LaunchConfig, Source};
 use dgsuite_gpu::{ExactSum, GpuError};
 
 /// Threads of a block, and those that add to accumulators of their own (`ADDERS` of exact_sums.cu).
 pub(crate) const BLOCK: usize = 128;
 const ADDERS: usize = 64;
-/// Words that count terms that are not finite.
-const FLAGS: usize = 3;
 const WORDS: usize = ExactSum::WORDS;
 /// Bytes of shared memory of a block that adds terms.
 const SHARED: usize = WORDS * ADDERS * size_of::<i64>();
@@ -28,14 +26,11 @@ pub(crate) struct TermSums {
 
 /// Builds the text of the kernels. As on the host, a product is rounded before it is added.
 pub(crate) fn exact_sums_text<T: PackScalar>(fields: usize) -> Source {
-    let text =
-        format!("#include \"device.cuh\"\n#line 1 \"exact_sums.cu\"\n{}", include_str!("exact_sums.cu"));
-    Source::new("exact_sums.cu", text)
+    Source::new("exact_sums.cu", include_str!("exact_sums.cu"))
         .exact()
+        .header(EXACT_HEADER.0, EXACT_HEADER.1)
         .define("STATE_REAL", if T::BYTES == 4 { "float" } else { "double" })
         .define("FIELDS", fields)
-        .define("LIMBS", WORDS - FLAGS)
-        .define("WORDS", WORDS)
         .define("BLOCK", BLOCK)
         .define("SHARED_BYTES", SHARED)
 }

@@ -85,7 +85,7 @@ impl Abroad {
         let set: Vec<_> = borders.iter().zip(&ends).map(message).collect();
         let own: Vec<_> = set.iter().map(|message| message.send).collect();
         // SAFETY: the buffers live as long as the limiter, which alone runs this set.
-        let set = unsafe { link.add(ranks.comm(), set)? };
+        let set = unsafe { link.add(ranks.comm(), set, false)? };
         let places = link.places(set).unwrap_or(own);
         let messages = ends.windows(2).zip(places).map(|(at, to)| {
             let n = at[1] - at[0];
