@@ -184,7 +184,7 @@ impl<V: KrylovVector> Pcg<V> {
             of_rhs = Some(self.q.parts());
         }
         self.scalars.begin(self.r.parts(), of_rhs, stop);
-        let small = b.len() <= LOOK_AHEAD;
+        let small = self.scalars.looks_ahead(LOOK_AHEAD);
         let mut history = Vec::new();
         let mut last_true = f64::INFINITY;
         let mut batch = if small { self.expected } else { 0 };

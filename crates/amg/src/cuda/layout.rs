@@ -35,6 +35,13 @@ pub enum RowLayout {
 }
 
 impl RowLayout {
+    /// A layout in which sums of rows depend on the rows alone, for parts of a matrix: a lane for every four
+    /// entries of a row with `entries`, as all parts know them.
+    #[must_use]
+    pub fn of_rows(entries: usize) -> Self {
+        Self::Groups { shift: (entries / 4).max(1).ilog2().min(MAX_SHIFT) }
+    }
+
     /// Logarithm of the number of lanes that share a row.
     pub(super) fn shift(self) -> u32 {
         match self {

@@ -14,8 +14,8 @@ use crate::{Multigrid, MultigridSummary, Preconditioner};
 /// a largest entry of 1, so that they neither overflow nor underflow in single precision.
 pub struct CudaMultigrid<T: Scalar = f32> {
     cuda: Cuda,
-    down: Graph,
-    up: Graph,
+    /// Descent and ascent, if they are recorded.
+    recorded: Option<[Graph; 2]>,
     /// Owns the memory that the graphs work on.
     multigrid: Multigrid<CudaVector<T>>,
     r: CudaVector<T>,
@@ -32,22 +32,33 @@ impl<T: Scalar> CudaMultigrid<T> {
     /// # Errors
     /// Not enough memory, an error of the compiler or the driver, or a level that does more than launch
     /// kernels.
-    pub fn new(cuda: &Cuda, mut multigrid: Multigrid<CudaVector<T>>) -> Result<Self, GpuError> {
-        let n = multigrid.n_rows();
-        let (r, mut z) = (cuda.zeros(n)?, cuda.zeros(n)?);
+    pub fn new(cuda: &Cuda, multigrid: Multigrid<CudaVector<T>>) -> Result<Self, GpuError> {
+        let mut cycle = Self::launched(cuda, multigrid)?;
+        let Self { multigrid, r, z, .. } = &mut cycle;
         // An earlier failure does not belong to the recording.
         cuda.take_failure()?;
         let down = cuda.capture(|_| {
-            multigrid.descend(&r, &mut z);
+            multigrid.descend(r, z);
             cuda.take_failure()
         })?;
         let up = cuda.capture(|_| {
-            multigrid.ascend(&r, &mut z);
+            multigrid.ascend(r, z);
             cuda.take_failure()
         })?;
+        cycle.recorded = Some([down, up]);
+        Ok(cycle)
+    }
+
+    /// The cycle of `multigrid` without a recording, for levels that need the host: transfers to other ranks
+    /// by way of its memory.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn launched(cuda: &Cuda, multigrid: Multigrid<CudaVector<T>>) -> Result<Self, GpuError> {
+        let n = multigrid.n_rows();
+        let (r, z) = (cuda.zeros(n)?, cuda.zeros(n)?);
         Ok(Self {
-            down,
-            up,
+            recorded: None,
             multigrid,
             r,
             z,
@@ -63,9 +74,9 @@ impl<T: Scalar> CudaMultigrid<T> {
         self.multigrid.summary()
     }
 
-    /// Number of launches in descent and ascent, without the coarse solver.
+    /// Number of launches in descent and ascent, without the coarse solver; 0 without a recording.
     pub fn n_launches(&self) -> usize {
-        self.down.n_nodes() + self.up.n_nodes()
+        self.recorded.iter().flatten().map(Graph::n_nodes).sum()
     }
 
     /// Bytes of the input and output vectors.
@@ -76,9 +87,18 @@ impl<T: Scalar> CudaMultigrid<T> {
     fn cycle(&mut self, r: &CudaVector<f64>, z: &mut CudaVector<f64>) -> Result<(), GpuError> {
         r.norm_max_into(&mut self.size, 0)?;
         self.enter.launch(r, Factor::InverseSize(&self.size), &mut self.r)?;
-        self.down.launch()?;
-        self.multigrid.solve_coarse(&self.r, &mut self.z);
-        self.up.launch()?;
+        match &self.recorded {
+            Some([down, up]) => {
+                down.launch()?;
+                self.multigrid.solve_coarse(&self.r, &mut self.z);
+                up.launch()?;
+            }
+            None => {
+                self.multigrid.descend(&self.r, &mut self.z);
+                self.multigrid.solve_coarse(&self.r, &mut self.z);
+                self.multigrid.ascend(&self.r, &mut self.z);
+            }
+        }
         self.leave.launch(&self.z, Factor::Size(&self.size), z)
     }
 }

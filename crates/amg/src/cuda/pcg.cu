@@ -1,6 +1,7 @@
 // Conjugate gradients without waits: the scalars of the method stay in device memory (`SLOTS` of pcg.rs), and
 // the updates of vectors read their factors there. Sums have the bits of reduce.cu.
 #include "reduce.cuh"
+#include "exact.cuh"
 
 #define PAIRS 12
 #define PARTS 4
@@ -65,6 +66,25 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             return sum * sum;
         },
         [](double lane, double entry) { return lane + entry; });
+}
+
+// As pcg_dots and pcg_add_and_square for sums by items: the accumulators of each pair follow each other.
+extern "C" __global__ void __launch_bounds__(32 * ITEM_WARPS) pcg_exact_dots(Pairs pairs, ItemLists lists, long long* words) {
+    const double* const x = pairs.x[blockIdx.y];
+    const double* const y = pairs.y[blockIdx.y];
+    sum_items(lists, words + blockIdx.y * EXACT_WORDS, [&](unsigned long long i) { return x[i] * y[i]; });
+}
+
+extern "C" __global__ void __launch_bounds__(32 * ITEM_WARPS)
+    pcg_exact_add_and_square(Vectors to, Pairs from, const double* slots, ItemLists lists, long long* words) {
+    double* const y = to.x[blockIdx.y];
+    const double* const x = from.x[blockIdx.y];
+    const double a = slots[MINUS_ALPHA];
+    sum_items(lists, words + blockIdx.y * EXACT_WORDS, [&](unsigned long long i) {
+        const double sum = a == 0.0 ? y[i] : y[i] + a * x[i];
+        y[i] = sum;
+        return sum * sum;
+    });
 }
 
 #define FOR_EACH_ENTRY(i, n)                                                                                     \
@@ -176,12 +196,9 @@ DG_DEVICE void turn(double* slots, unsigned parts, double divergence, bool flexi
     slots[RHO] = next;
 }
 
-// Joins the partial sums of each pair, and then computes the scalars that follow from them. One block.
-extern "C" __global__ void __launch_bounds__(JOINED)
-    pcg_join(const double* partial, unsigned count, unsigned pairs, double* slots, unsigned what, unsigned parts,
-             double relative, double absolute, double limit, unsigned flag) {
-    for (unsigned k = 0; k < pairs; k++) join<Dot>(partial + (unsigned long long)k * count, count, slots + SUMS + k);
-    if (threadIdx.x != 0) return;
+// What follows the sums in the slots.
+DG_DEVICE void go_on(double* slots, unsigned what, unsigned parts, double relative, double absolute, double limit,
+                     unsigned flag) {
     switch (what) {
     case BEGIN: return begin(slots, parts, relative, absolute, limit, flag != 0);
     case START: return start(slots, parts);
@@ -190,6 +207,23 @@ extern "C" __global__ void __launch_bounds__(JOINED)
     case CONFIRM: slots[TRUE_RESIDUAL] = sqrt(of_parts(slots + SUMS, parts)); return;
     default: slots[REMOVED] = of_parts(slots + SUMS, parts);
     }
+}
+
+// Joins the partial sums of each pair, and then computes the scalars that follow from them. One block.
+extern "C" __global__ void __launch_bounds__(JOINED)
+    pcg_join(const double* partial, unsigned count, unsigned pairs, double* slots, unsigned what, unsigned parts,
+             double relative, double absolute, double limit, unsigned flag) {
+    for (unsigned k = 0; k < pairs; k++) join<Dot>(partial + (unsigned long long)k * count, count, slots + SUMS + k);
+    if (threadIdx.x == 0) go_on(slots, what, parts, relative, absolute, limit, flag);
+}
+
+// As pcg_join for sums by items; empties the accumulators. One block, with a thread for each pair.
+extern "C" __global__ void pcg_exact_join(long long* words, unsigned pairs, double* slots, unsigned what, unsigned parts,
+                                          double relative, double absolute, double limit, unsigned flag) {
+    if (threadIdx.x < pairs) slots[SUMS + threadIdx.x] = exact_value(words + threadIdx.x * EXACT_WORDS);
+    dg_block_sync();
+    for (unsigned i = threadIdx.x; i < pairs * EXACT_WORDS; i += blockDim.x) words[i] = 0;
+    if (threadIdx.x == 0) go_on(slots, what, parts, relative, absolute, limit, flag);
 }
 
 // Begins a batch of iterations: the history is empty. `revive` continues after a residual that was computed

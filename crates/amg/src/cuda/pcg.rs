@@ -1,9 +1,12 @@
 //! The scalars of conjugate gradients in device memory: launches of `pcg.cu`.
 
+use std::sync::Arc;
+
 use dgsuite_gpu::cuda::{
-    Args, Cuda, DeviceBuffer, Function, Graph, LaunchConfig, PinnedBuffer, REDUCE_HEADER, Source,
+    Args, Cuda, CudaSummation, DeviceBuffer, EXACT_HEADER, Function, Graph, LaunchConfig, PinnedBuffer,
+    REDUCE_HEADER, Source,
 };
-use dgsuite_gpu::{CudaVector, GpuError, Vector};
+use dgsuite_gpu::{CudaVector, ExactSum, GpuError, Vector};
 
 use crate::pcg::scalars::{
     CURVATURE, CgScalars, KrylovPart, KrylovVector, PRODUCT, Progress, RESIDUAL, Status,
@@ -71,7 +74,8 @@ struct Vectors([u64; PARTS]);
 
 pub(super) fn own_source() -> Source {
     // As on the host, a product is rounded before it is added.
-    Source::new("pcg.cu", include_str!("pcg.cu")).header(REDUCE_HEADER.0, REDUCE_HEADER.1).exact()
+    let source = Source::new("pcg.cu", include_str!("pcg.cu")).exact();
+    source.header(REDUCE_HEADER.0, REDUCE_HEADER.1).header(EXACT_HEADER.0, EXACT_HEADER.1)
 }
 
 impl KrylovVector for V {
@@ -92,6 +96,9 @@ impl KrylovPart for V {
 
     fn record(&self, work: &mut dyn FnMut()) -> Option<Graph> {
         let cuda = self.cuda();
+        if self.summation().is_some_and(|summation| !summation.is_recordable()) {
+            return None;
+        }
         // An earlier failure does not belong to the recording.
         let earlier = cuda.take_failure();
         let recorded = cuda.capture(|_| {
@@ -116,6 +123,8 @@ pub struct CudaScalars {
     step_and_turn: Function,
     join: Function,
     rewind: Function,
+    /// How vectors are summed by items, if they are.
+    by_items: Option<ByItems>,
     slots: DeviceBuffer<f64>,
     shown: PinnedBuffer<f64>,
     partial: DeviceBuffer<f64>,
@@ -124,6 +133,15 @@ pub struct CudaScalars {
     parts: usize,
     /// Whether the squares of the last residual are the first partial sums.
     squared: bool,
+}
+
+/// Sums by items, with the accumulators of each pair.
+struct ByItems {
+    summation: Arc<CudaSummation>,
+    dots: Function,
+    add_and_square: Function,
+    join: Function,
+    words: DeviceBuffer<i64>,
 }
 
 impl CudaScalars {
@@ -167,6 +185,9 @@ impl CudaScalars {
         numbers: Numbers,
     ) -> Result<(), GpuError> {
         let (pairs, n) = Self::pairs(lists);
+        if self.by_items.is_some() {
+            return self.exact_sums(before, (pairs, n), after, numbers);
+        }
         let blocks = self.blocks();
         self.args.clear();
         self.args.value(pairs).pointer(self.partial.ptr_at(before * blocks as usize)).value(self.len as u64);
@@ -174,12 +195,49 @@ impl CudaScalars {
         // there is room for the partial sums of so many pairs.
         unsafe { self.cuda.launch(&self.dots, self.config(blocks, n), &self.args)? };
         self.args.clear();
-        self.args.buffer(&self.partial).value(blocks).value((before + n) as u32).buffer(&self.slots);
-        self.args.value(after as u32).value(self.parts as u32);
-        self.args.value(numbers.relative).value(numbers.absolute).value(numbers.limit);
-        self.args.value(u32::from(numbers.flag));
+        self.args.buffer(&self.partial).value(blocks).value((before + n) as u32);
+        Self::go_on(&mut self.args, &self.slots, after, self.parts, numbers);
         // SAFETY: as above; the slots have room for the sums.
         unsafe { self.cuda.launch(&self.join, LaunchConfig::new(1, JOINED), &self.args) }
+    }
+
+    /// As [`sums`](Self::sums), by items.
+    fn exact_sums(
+        &mut self,
+        before: usize,
+        (pairs, n): (Pairs, usize),
+        after: After,
+        numbers: Numbers,
+    ) -> Result<(), GpuError> {
+        let Self { cuda, by_items, args, slots, parts, .. } = self;
+        let Some(ByItems { summation, dots, join, words, .. }) = by_items else { return Ok(()) };
+        let (lists, config) = summation.launch(false, n);
+        args.clear();
+        args.value(pairs).value(lists).pointer(words.ptr_at(before * ExactSum::WORDS));
+        // SAFETY: the arguments are those of the kernel; all vectors have the length of the prototype, and
+        // there are accumulators for so many pairs.
+        unsafe { cuda.launch(dots, config, args)? };
+        summation.over_ranks(words, before + n)?;
+        args.clear();
+        args.buffer(words).value((before + n) as u32);
+        Self::go_on(args, slots, after, *parts, numbers);
+        // SAFETY: as above; the slots have room for the sums.
+        unsafe { cuda.launch(join, LaunchConfig::new(1, THREADS), args) }
+    }
+
+    /// The arguments of what follows the sums.
+    fn go_on(args: &mut Args, slots: &DeviceBuffer<f64>, after: After, parts: usize, numbers: Numbers) {
+        args.buffer(slots).value(after as u32).value(parts as u32);
+        args.value(numbers.relative).value(numbers.absolute).value(numbers.limit);
+        args.value(u32::from(numbers.flag));
+    }
+
+    /// Waits for the device, with several ranks until the communicator's deadline.
+    fn wait(&self) -> Result<(), GpuError> {
+        match &self.by_items {
+            Some(by) => by.summation.wait(),
+            None => self.cuda.stream().synchronize(),
+        }
     }
 
     fn note(&self, done: Result<(), GpuError>) {
@@ -195,7 +253,17 @@ impl CgScalars<V> for CudaScalars {
         let (cuda, len, parts) = (prototype[0].cuda().clone(), prototype[0].len(), prototype.len());
         let module = cuda.compile(&own_source())?;
         let leaves = len.div_ceil(LEAF).max(1);
+        let by_items = |summation: &Arc<CudaSummation>| -> Result<ByItems, GpuError> {
+            Ok(ByItems {
+                summation: Arc::clone(summation),
+                dots: module.function("pcg_exact_dots")?,
+                add_and_square: module.function("pcg_exact_add_and_square")?,
+                join: module.function("pcg_exact_join")?,
+                words: DeviceBuffer::zeros(&cuda, "exact sums", ExactSum::WORDS * 3 * parts)?,
+            })
+        };
         Ok(Self {
+            by_items: prototype[0].summation().map(by_items).transpose()?,
             dots: module.function("pcg_dots")?,
             add_and_square: module.function("pcg_add_and_square")?,
             remove: module.function("pcg_remove")?,
@@ -245,10 +313,22 @@ impl CgScalars<V> for CudaScalars {
         let (from, _) = Self::pairs(&[(q, q)]);
         let (blocks, rows) = (self.blocks(), self.parts);
         self.args.clear();
-        self.args.value(Self::vectors(r)).value(from).buffer(&self.slots).buffer(&self.partial);
-        self.args.value(self.len as u64);
+        self.args.value(Self::vectors(r)).value(from).buffer(&self.slots);
+        let (kernel, config) = match &self.by_items {
+            Some(by) => {
+                // Without the null space's part the squares are of no use.
+                let (lists, config) = by.summation.launch(true, rows);
+                let lists = if null.is_some() { lists.uncounted() } else { lists };
+                self.args.value(lists).buffer(&by.words);
+                (&by.add_and_square, config)
+            }
+            None => {
+                self.args.buffer(&self.partial).value(self.len as u64);
+                (&self.add_and_square, self.config(blocks, rows))
+            }
+        };
         // SAFETY: the arguments are those of the kernel, and all vectors have the length of the prototype.
-        let done = unsafe { self.cuda.launch(&self.add_and_square, self.config(blocks, rows), &self.args) };
+        let done = unsafe { self.cuda.launch(kernel, config, &self.args) };
         self.note(done);
         // Partial sums are joined with those of `turn`.
         self.squared = null.is_none();
@@ -300,11 +380,16 @@ impl CgScalars<V> for CudaScalars {
         None
     }
 
+    fn looks_ahead(&self, most: usize) -> bool {
+        let longest = self.by_items.as_ref().map_or(self.len, |by| by.summation.longest());
+        self.parts * longest <= most
+    }
+
     fn read(&mut self) -> Progress {
         let mut read = || {
             // SAFETY: the next line waits for the copy.
             unsafe { self.slots.download_async(0, &mut self.shown, self.cuda.stream())? };
-            self.cuda.stream().synchronize()
+            self.wait()
         };
         let done = read();
         // Numbers are those of a solve that failed, if they are not known.

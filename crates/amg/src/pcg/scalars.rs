@@ -118,6 +118,10 @@ pub trait CgScalars<V>: Sized + Send {
     /// Whether the iteration is over, if that is known without waiting.
     fn over(&self) -> Option<bool>;
 
+    /// Whether several iterations may run between two reads: where [`over`](Self::over) is not known, and
+    /// vectors have at most this number of entries on every rank.
+    fn looks_ahead(&self, most: usize) -> bool;
+
     /// Waits, and returns what is known.
     fn read(&mut self) -> Progress;
 }
@@ -300,6 +304,10 @@ impl<V: Vector> CgScalars<V> for HostScalars {
 
     fn over(&self) -> Option<bool> {
         Some(self.progress.status != Status::Alive)
+    }
+
+    fn looks_ahead(&self, _: usize) -> bool {
+        false
     }
 
     fn read(&mut self) -> Progress {
