@@ -101,6 +101,7 @@ pub use places::elliptic_places;
 pub(crate) use reaction::check_factor;
 pub use space::gathering::Gathering;
 pub use space::ranks::EllipticRanks;
+pub(crate) use space::ranks::Entries;
 pub use transfer::PTransfer;
 
 use crate::error::OpsError;
@@ -447,6 +448,23 @@ impl<T: PackScalar> Sipdg<T> {
     #[must_use]
     pub fn summation(&self) -> Arc<Summation> {
         Arc::new(self.space.summation())
+    }
+
+    /// The number of unknowns of the largest element of the whole mesh.
+    #[must_use]
+    pub fn largest_element(&self) -> usize {
+        let of = |shape| lattice_len(shape, self.order());
+        self.whole_mesh().sets.iter().map(|set| of(set.shape)).max().unwrap_or(0)
+    }
+
+    /// Whether this rank counts an element in sums.
+    pub(crate) fn counts(&self, element: usize) -> bool {
+        self.space.counts(element)
+    }
+
+    /// The entries of an element in a vector.
+    pub(crate) fn entries(&self, element: usize) -> Entries {
+        self.space.entries(element)
     }
 
     /// Replaces the entries of elements of other ranks by theirs. Functions that couple elements do it

@@ -11,6 +11,7 @@ mod linelets;
 mod lines;
 mod mass;
 mod places;
+pub(crate) mod ranks;
 mod reaction;
 mod rounding;
 mod simplex;
@@ -20,18 +21,22 @@ mod universal;
 pub use block_jacobi::CudaBlockInverse;
 pub use linelets::CudaLinelets;
 pub use mass::CudaMass;
+pub use ranks::CudaGathering;
 pub use transfer::CudaPTransfer;
 
+use crate::elliptic::device::simplices::OfSimplices;
 use crate::elliptic::device::{DevicePart, DeviceSpan};
 use crate::elliptic::{BlockInverse, LineletInverse, Sipdg};
 use crate::error::OpsError;
 use dgsuite_basis::Shape;
-use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, Source};
+use dgsuite_gpu::cuda::{Cuda, CudaItems, CudaSummation, DeviceBuffer, Source};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 use lines::Lines;
+use ranks::{CudaRefresh, DeviceRanks};
 use reaction::Reaction;
 use rounding::Products;
 use simplex::{Finish, Simplex};
+use std::sync::Arc;
 use universal::Universal;
 
 /// A kernel text of this folder in one precision, with its headers.
@@ -100,6 +105,10 @@ pub struct CudaSipdg<T: Scalar> {
     /// The host's factor of λ at the set-up, and `w J λ` for that factor if it has been changed since.
     lambda_factor: f64,
     reaction: Option<Reaction<T>>,
+    /// How vectors are summed.
+    summation: Arc<CudaSummation>,
+    /// Brings entries of elements of other ranks.
+    refresh: Option<Arc<CudaRefresh>>,
 }
 
 impl<T: Scalar> CudaSipdg<T> {
@@ -142,22 +151,40 @@ impl<T: Scalar> CudaSipdg<T> {
         };
         let spans = layout.spans.iter().map(span).collect();
         let mut kernels = None;
-        if let Some(tables) = host.simplices(&layout) {
-            if let Some(fast) = Simplex::new(cuda, &layout, &tables, products)? {
-                let rest = host.device_rest(&layout, &tables);
-                let rest = (!rest.is_empty()).then(|| Universal::new(cuda, &layout, &rest, false));
-                kernels = Some(Kernels::Simplex(fast, rest.transpose()?));
+        match host.simplices(&layout)? {
+            OfSimplices::Here(tables) => {
+                if let Some(fast) = Simplex::new(cuda, &layout, &tables, products)? {
+                    let rest = host.device_rest(&layout, &tables)?;
+                    let rest = (!rest.is_empty()).then(|| Universal::new(cuda, &layout, &rest, false));
+                    kernels = Some(Kernels::Simplex(fast, rest.transpose()?));
+                }
             }
-        } else if let Some(tables) = host.grids(&layout) {
-            kernels = Lines::new(cuda, &layout, &tables)?.map(Kernels::Lines);
+            OfSimplices::NoneHere => {}
+            OfSimplices::No => {
+                if let Some(tables) = host.grids(&layout)? {
+                    kernels = Lines::new(cuda, &layout, &tables)?.map(Kernels::Lines);
+                }
+            }
         }
         let kernels = match kernels {
             Some(kernels) => kernels,
-            None => Kernels::Universal(Universal::new(cuda, &layout, &host.device_parts(&layout), true)?),
+            None => Kernels::Universal(Universal::new(cuda, &layout, &host.device_parts(&layout)?, true)?),
         };
+        let counted = |s: &DeviceSpan| s.elements.iter().filter(|&&e| host.counts(e as usize)).count();
+        let items = layout.spans.iter().map(|s| CudaItems {
+            first: s.first_row,
+            rows: s.np,
+            n: s.elements.len(),
+            counted: counted(s),
+        });
+        let items: Vec<CudaItems> = items.collect();
+        let devices = host.ranks().map(|ranks| DeviceRanks::of(ranks, cuda)).transpose()?;
+        let link = devices.as_ref().map(|devices| Arc::clone(devices.link()));
+        let summation = Arc::new(CudaSummation::new(cuda, layout.rows.len(), &items, link)?);
+        let refresh = devices.map(|devices| devices.refresh::<T>(cuda, host, &layout.rows)).transpose()?;
         let (order, real, lambda_factor) = (host.order(), layout.real, host.lambda_factor());
         let (cuda, rows, reaction) = (cuda.clone(), layout.rows, None);
-        Ok(Self { cuda, order, rows, real, spans, kernels, lambda_factor, reaction })
+        Ok(Self { cuda, order, rows, real, spans, kernels, lambda_factor, reaction, summation, refresh })
     }
 
     /// The texts of the operator's kernels, as they are compiled.
@@ -179,15 +206,21 @@ impl<T: Scalar> CudaSipdg<T> {
     fn texts_with(host: &Sipdg<f64>, products: Products) -> Result<Vec<Source>, OpsError> {
         let layout = host.device_layout()?;
         let universal = |parts: &[DevicePart]| parts.iter().map(Universal::<T>::text).collect();
-        if let Some(tables) = host.simplices(&layout) {
-            if let Some(simplex) = Simplex::<T>::text(&tables, products) {
-                let rest: Vec<_> = universal(&host.device_rest(&layout, &tables))?;
-                return Ok([vec![simplex], rest].concat());
+        match host.simplices(&layout)? {
+            OfSimplices::Here(tables) => {
+                if let Some(simplex) = Simplex::<T>::text(&tables, products) {
+                    let rest: Vec<_> = universal(&host.device_rest(&layout, &tables)?)?;
+                    return Ok([vec![simplex], rest].concat());
+                }
             }
-        } else if let Some(lines) = host.grids(&layout).and_then(|tables| Lines::<T>::text(&tables)) {
-            return Ok(vec![lines]);
+            OfSimplices::NoneHere => {}
+            OfSimplices::No => {
+                if let Some(lines) = host.grids(&layout)?.and_then(|tables| Lines::<T>::text(&tables)) {
+                    return Ok(vec![lines]);
+                }
+            }
         }
-        universal(&host.device_parts(&layout))
+        universal(&host.device_parts(&layout)?)
     }
 
     /// Length of a vector, the same as on the host.
@@ -238,7 +271,43 @@ impl<T: Scalar> CudaSipdg<T> {
         let mut numbers = vec![T::ZERO; host.len()];
         self.rows.iter().zip(host).for_each(|(&row, v)| numbers[row as usize] = T::from_f64(*v));
         let buffer = DeviceBuffer::from_slice(&self.cuda, "a vector", &numbers)?;
-        CudaVector::from_buffer(&self.cuda, buffer)
+        Ok(CudaVector::from_buffer(&self.cuda, buffer)?.summed_by(Arc::clone(&self.summation)))
+    }
+
+    /// A vector of zeros, summed by element, over all ranks.
+    ///
+    /// # Errors
+    /// Not enough memory, and errors of the device.
+    pub fn zeros(&self) -> Result<CudaVector<T>, GpuError> {
+        Ok(CudaVector::zeros(&self.cuda, self.len())?.summed_by(Arc::clone(&self.summation)))
+    }
+
+    /// Waits for the device, with several ranks until the communicator's deadline.
+    ///
+    /// # Errors
+    /// Errors of the device, and of the messages between ranks.
+    pub fn wait(&self) -> Result<(), GpuError> {
+        self.summation.wait()
+    }
+
+    /// Whether an application consists of launches only, which a graph can record.
+    #[must_use]
+    pub fn is_recordable(&self) -> bool {
+        self.summation.is_recordable()
+    }
+
+    /// Replaces the entries of elements of other ranks by theirs. Functions that couple elements do it
+    /// themselves. Collective.
+    ///
+    /// # Errors
+    /// [`GpuError::Length`] if the length is not [`len`](Self::len), and errors of launches and messages.
+    pub fn refresh(&self, vector: &mut CudaVector<T>) -> Result<(), GpuError> {
+        self.check("an exchange of elements", vector.buffer().len())?;
+        self.refreshed(vector.buffer_mut())
+    }
+
+    fn refreshed(&self, vector: &mut DeviceBuffer<T>) -> Result<(), GpuError> {
+        self.refresh.as_ref().map_or(Ok(()), |refresh| refresh.run(&self.cuda, vector))
     }
 
     /// Copies a vector from the device to the host.
@@ -248,20 +317,25 @@ impl<T: Scalar> CudaSipdg<T> {
     /// kernels.
     pub fn download(&self, vector: &CudaVector<T>) -> Result<Vec<f64>, GpuError> {
         self.check("copying a vector from the device", vector.buffer().len())?;
+        self.summation.wait()?;
         self.cuda.take_failure()?;
         let numbers = vector.buffer().to_vec()?;
         Ok(self.rows.iter().map(|&row| numbers[row as usize].to_f64()).collect())
     }
 
-    /// Computes `au ← A u`. Consists of launches only, which a graph can record.
+    /// Computes `au ← A u`. Consists of launches only, which a graph can record if
+    /// [`is_recordable`](Self::is_recordable). Collective on several ranks.
     ///
     /// # Errors
-    /// [`GpuError::Length`] if a length is not [`len`](Self::len), and errors of launches.
+    /// [`GpuError::Length`] if a length is not [`len`](Self::len), and errors of launches and messages.
     pub fn apply(&self, u: &CudaVector<T>, au: &mut CudaVector<T>) -> Result<(), GpuError> {
         self.check("applying an operator", u.buffer().len())?;
         self.check("applying an operator", au.buffer().len())?;
         match &self.kernels {
-            Kernels::Lines(k) => k.apply(&self.cuda, u.buffer(), au.buffer_mut()),
+            Kernels::Lines(k) => {
+                k.apply(&self.cuda, u.buffer(), au.buffer_mut())?;
+                self.refreshed(au.buffer_mut())
+            }
             _ => self.apply_and_finish(u.buffer(), au.buffer_mut(), None),
         }
     }
@@ -332,13 +406,14 @@ impl<T: Scalar> CudaSipdg<T> {
         finish: Option<Finish<'_, T>>,
     ) -> Result<(), GpuError> {
         match &self.kernels {
-            Kernels::Universal(k) => k.apply(&self.cuda, u, to, finish),
+            Kernels::Universal(k) => k.apply(&self.cuda, u, to, finish)?,
             Kernels::Simplex(k, rest) => {
                 k.apply(&self.cuda, u, to, finish)?;
-                rest.iter().try_for_each(|rest| rest.apply(&self.cuda, u, to, finish))
+                rest.iter().try_for_each(|rest| rest.apply(&self.cuda, u, to, finish))?;
             }
-            Kernels::Lines(_) => Ok(()),
+            Kernels::Lines(_) => {}
         }
+        self.refreshed(to)
     }
 
     /// Copies the host's inverses of the diagonal blocks to the device.

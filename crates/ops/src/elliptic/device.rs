@@ -10,6 +10,7 @@ pub(crate) mod mass;
 pub(crate) mod simplices;
 
 use self::simplices::Simplices;
+use super::space::ranks::Kind;
 use super::space::{Beyond, Space};
 use super::tables::{Tables, clean};
 use super::{EllipticBoundary, Sipdg};
@@ -100,33 +101,48 @@ impl Sipdg<f64> {
         DeviceLayout::new(&self.space)
     }
 
-    /// The tables of all parts.
-    pub(crate) fn device_parts(&self, layout: &DeviceLayout) -> Vec<DevicePart> {
-        self.space
-            .problem
-            .host
-            .install(|| layout.spans.iter().map(|span| DevicePart::new(&self.space, layout, span)).collect())
+    /// The tables of all parts. Collective.
+    pub(crate) fn device_parts(&self, layout: &DeviceLayout) -> Result<Vec<DevicePart>, OpsError> {
+        let host = &self.space.problem.host;
+        let of_span = |span| DevicePart::new(&self.space, layout, span);
+        settled(&self.space, host.install(|| layout.spans.iter().map(of_span).collect()))
     }
 
     /// The tables of the elements that the kernel of simplices leaves to the universal kernels; empty if
-    /// there are none.
-    pub(crate) fn device_rest(&self, layout: &DeviceLayout, simplices: &Simplices) -> Vec<DevicePart> {
+    /// there are none. Collective.
+    pub(crate) fn device_rest(
+        &self,
+        layout: &DeviceLayout,
+        simplices: &Simplices,
+    ) -> Result<Vec<DevicePart>, OpsError> {
         let Simplices { span, beside, near, .. } = simplices;
-        if layout.spans.len() == 1 {
-            return Vec::new();
+        if self.space.is_of_one_kind() {
+            return Ok(Vec::new());
         }
-        self.space.problem.host.install(|| {
+        let unsettled = self.space.problem.host.install(|| {
             let of_span = |(i, whole): (usize, &DeviceSpan)| {
                 if i != *span {
                     return DevicePart::new(&self.space, layout, whole);
                 }
                 let numbers = [&beside[..], near].concat();
                 let elements = numbers.iter().map(|&i| whole.elements[i as usize]).collect();
-                let part = DevicePart::new(&self.space, layout, &DeviceSpan { elements, ..*whole });
-                DevicePart { numbers, tested: beside.len(), ..part }
+                let of = DevicePart::new(&self.space, layout, &DeviceSpan { elements, ..*whole });
+                let part = DevicePart { numbers, tested: beside.len(), ..of.part };
+                Unsettled { part, ..of }
             };
             layout.spans.iter().enumerate().map(of_span).collect()
-        })
+        });
+        settled(&self.space, unsettled)
+    }
+
+    /// For each row of the host's vectors the row of a device's, as [`CudaSipdg::rows`] of this operator.
+    ///
+    /// # Errors
+    /// [`OpsError::Elliptic`] for operators with more than 2³⁰ entries.
+    ///
+    /// [`CudaSipdg::rows`]: crate::cuda::CudaSipdg::rows
+    pub fn device_rows(&self) -> Result<Vec<u32>, OpsError> {
+        Ok(self.device_layout()?.rows)
     }
 }
 
@@ -209,9 +225,35 @@ fn beside(parts: impl IntoIterator<Item = Rows>) -> Rows {
     parts.fold(first, |out, m| out.beside(&m))
 }
 
+/// The tables of a part before all ranks have agreed on its kind.
+struct Unsettled {
+    part: DevicePart,
+    /// Group and part on the host.
+    place: (usize, usize),
+    /// Whether all tangential factors vanish.
+    orthogonal: bool,
+}
+
+/// The parts with elements, in the form that all ranks need. Collective.
+fn settled(space: &Space<f64>, parts: Vec<Unsettled>) -> Result<Vec<DevicePart>, OpsError> {
+    let none = Kind { skew: false, jumps: false };
+    let mut kinds: Vec<Vec<Kind>> = space.groups.iter().map(|g| vec![none; g.parts.len()]).collect();
+    for of in &parts {
+        kinds[of.place.0][of.place.1].skew = !of.orthogonal;
+    }
+    space.agree(&mut kinds)?;
+    let settle = |Unsettled { mut part, place: (g, p), .. }: Unsettled| {
+        if kinds[g][p].skew {
+            part.add_tangential(&space.tables[g][p]);
+        }
+        part
+    };
+    Ok(parts.into_iter().map(settle).filter(|part| !part.elements.is_empty()).collect())
+}
+
 impl DevicePart {
     /// The tables of the elements of a span.
-    fn new(space: &Space<f64>, layout: &DeviceLayout, span: &DeviceSpan) -> Self {
+    fn new(space: &Space<f64>, layout: &DeviceLayout, span: &DeviceSpan) -> Unsettled {
         let (g, p) = span.place;
         let (group, tables) = (&space.groups[g], &space.tables[g][p]);
         let reference = &tables.reference;
@@ -265,17 +307,21 @@ impl DevicePart {
             sides: Vec::new(),
             meets: Vec::new(),
         };
-        if !out.coefficients(space, tables) {
-            // The transpose with respect to the weights of the points.
-            let weighted = |m: &Matrix| {
-                let inverse: Vec<f64> = weights.iter().map(|w| 1.0 / w).collect();
-                Rows::dense(&m.transpose().scale_rows(&inverse).scale_cols(weights))
-            };
-            out.tangential = stack(dense(&tables.tangential));
-            out.tangential_test = beside(tables.tangential.iter().map(weighted));
-        }
+        let orthogonal = out.coefficients(space, tables);
         out.connect(space, layout);
-        out
+        Unsettled { part: out, place: span.place, orthogonal }
+    }
+
+    /// Adds the matrices of tangential derivatives.
+    fn add_tangential(&mut self, tables: &Tables) {
+        let weights = &tables.reference.face_weights;
+        // The transpose with respect to the weights of the points.
+        let weighted = |m: &Matrix| {
+            let inverse: Vec<f64> = weights.iter().map(|w| 1.0 / w).collect();
+            Rows::dense(&m.transpose().scale_rows(&inverse).scale_cols(weights))
+        };
+        self.tangential = stack(tables.tangential.iter().map(Rows::dense));
+        self.tangential_test = beside(tables.tangential.iter().map(weighted));
     }
 
     /// Computes the rows of coefficients of volume and faces; returns whether all tangential factors vanish.

@@ -6,6 +6,7 @@ mod compile;
 mod compiled;
 mod elliptic;
 mod elliptic_parts;
+mod elliptic_ranks;
 mod emulated;
 mod integrals;
 mod limiter;

@@ -8,7 +8,7 @@ mod convergence;
 mod linelets;
 mod operator;
 mod places;
-mod ranks;
+pub(crate) mod ranks;
 mod reaction;
 mod transfer;
 

@@ -1,10 +1,12 @@
 //! Block Jacobi on a device: launches of `elliptic_block_jacobi.cu`.
 
+use super::ranks::CudaRefresh;
 use super::{CudaSipdg, with_headers};
 use crate::elliptic::BlockInverse;
 use crate::error::OpsError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar};
+use std::sync::Arc;
 
 /// Threads of a block.
 const THREADS: u32 = 256;
@@ -24,6 +26,7 @@ pub struct CudaBlockInverse<T: Scalar> {
     /// Number of rows of elements.
     real: usize,
     parts: Vec<Part<T>>,
+    refresh: Option<Arc<CudaRefresh>>,
 }
 
 struct Part<T: Scalar> {
@@ -61,7 +64,8 @@ impl<T: Scalar> CudaBlockInverse<T> {
             let matrices = DeviceBuffer::from_slice(cuda, "the inverses of blocks", &entries)?;
             parts.push(Part { matrices, multiply, first_row: span.first_row, rows });
         }
-        Ok(Self { cuda: cuda.clone(), len: operator.len(), real: operator.real, parts })
+        let (cuda, refresh) = (cuda.clone(), operator.refresh.clone());
+        Ok(Self { cuda, len: operator.len(), real: operator.real, parts, refresh })
     }
 
     /// Memory on the device in bytes.
@@ -70,10 +74,11 @@ impl<T: Scalar> CudaBlockInverse<T> {
         self.parts.iter().map(|p| p.matrices.bytes()).sum()
     }
 
-    /// Computes `z ← B r`. Consists of launches only, which a graph can record.
+    /// Computes `z ← B r`. Consists of launches only, which a graph can record as those of the operator.
+    /// Collective on several ranks.
     ///
     /// # Errors
-    /// [`GpuError::Length`] if a length is not the operator's, and errors of launches.
+    /// [`GpuError::Length`] if a length is not the operator's, and errors of launches and messages.
     pub fn apply(&self, r: &CudaVector<T>, z: &mut CudaVector<T>) -> Result<(), GpuError> {
         for found in [r.buffer().len(), z.buffer().len()] {
             if found != self.len {
@@ -92,6 +97,7 @@ impl<T: Scalar> CudaBlockInverse<T> {
             // SAFETY: the arguments are those of the kernel; the vectors have the operator's length.
             unsafe { self.cuda.launch(&part.multiply, config, &args)? };
         }
-        Ok(())
+        // Blocks of elements of other ranks lack the faces beyond.
+        self.refresh.as_ref().map_or(Ok(()), |refresh| refresh.run(&self.cuda, z.buffer_mut()))
     }
 }

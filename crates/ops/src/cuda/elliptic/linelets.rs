@@ -1,11 +1,13 @@
 //! Point Jacobi with linelets on a device: launches of `elliptic_linelets.cu`.
 
+use super::ranks::CudaRefresh;
 use super::transfer::Step;
 use super::{CudaSipdg, upload, with_headers};
 use crate::elliptic::LineletInverse;
 use crate::error::OpsError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar};
+use std::sync::Arc;
 
 /// Threads of a block, and of one for a line in shared memory.
 const THREADS: u32 = 64;
@@ -57,6 +59,7 @@ pub struct CudaLinelets<T: Scalar> {
     unknowns: DeviceBuffer<T>,
     /// The residual of the Gauss–Lobatto basis; its other rows are not used.
     changed: CudaVector<T>,
+    refresh: Option<Arc<CudaRefresh>>,
 }
 
 struct Lines {
@@ -200,6 +203,7 @@ impl<T: Scalar> CudaLinelets<T> {
                 &vec![T::ZERO; tables.n_unknowns],
             )?,
             changed,
+            refresh: operator.refresh.clone(),
         })
     }
 
@@ -211,10 +215,11 @@ impl<T: Scalar> CudaLinelets<T> {
         numbers + lists + 2 * self.diagonal.buffer().bytes()
     }
 
-    /// Computes `z ← B r`. Consists of launches only, which a graph can record.
+    /// Computes `z ← B r`. Consists of launches only, which a graph can record as those of the operator.
+    /// Collective on several ranks.
     ///
     /// # Errors
-    /// [`GpuError::Length`] if a length is not the operator's, and errors of launches.
+    /// [`GpuError::Length`] if a length is not the operator's, and errors of launches and messages.
     pub fn apply(&mut self, r: &CudaVector<T>, z: &mut CudaVector<T>) -> Result<(), GpuError> {
         for found in [r.buffer().len(), z.buffer().len()] {
             if found != self.len {
@@ -249,7 +254,8 @@ impl<T: Scalar> CudaLinelets<T> {
                 outwards.launch(&self.cuda, &self.changed, z)?;
             }
         }
-        Ok(())
+        // Lines of elements of other ranks are not known here.
+        self.refresh.as_ref().map_or(Ok(()), |refresh| refresh.run(&self.cuda, z.buffer_mut()))
     }
 
     fn restrict(&self, r: &CudaVector<T>) -> Result<(), GpuError> {

@@ -9,6 +9,7 @@
 use super::DeviceLayout;
 use crate::elliptic::space::{Beyond, Space};
 use crate::elliptic::{EllipticBoundary, Sipdg};
+use crate::error::OpsError;
 use crate::space::scheme::MetricRule;
 use dgsuite_basis::Shape;
 use rayon::prelude::*;
@@ -53,8 +54,16 @@ pub(crate) struct Grids {
 
 impl Sipdg<f64> {
     /// The tables of grids; `None` if the mesh has other elements, or both affine and curved ones.
-    pub(crate) fn grids(&self, layout: &DeviceLayout) -> Option<Grids> {
-        self.space.problem.host.install(|| Grids::new(&self.space, layout))
+    /// Collective.
+    pub(crate) fn grids(&self, layout: &DeviceLayout) -> Result<Option<Grids>, OpsError> {
+        let grids = self.space.problem.host.install(|| Grids::new(&self.space, layout));
+        let Some(mut grids) = grids else { return Ok(None) };
+        grids.skew = self.space.any(grids.skew)?;
+        if !grids.skew {
+            let width = 3 + 2 * (grids.dim - 1);
+            grids.faces = grids.faces.chunks_exact(width).flat_map(|row| row[..3].to_vec()).collect();
+        }
+        Ok(Some(grids))
     }
 }
 
@@ -98,6 +107,9 @@ impl Numbering {
 impl Grids {
     fn new(space: &Space<f64>, layout: &DeviceLayout) -> Option<Self> {
         let [span] = &layout.spans[..] else { return None };
+        if !space.is_of_one_kind() {
+            return None;
+        }
         let group = &space.groups[0];
         let (shape, problem) = (group.shape, &space.problem);
         if !matches!(shape, Shape::Quadrilateral | Shape::Hexahedron) {
@@ -287,9 +299,6 @@ impl Grids {
             orthogonal
         });
         let skew = !orthogonal.reduce(|| true, |a, b| a && b);
-        if !skew {
-            faces = faces.chunks_exact(width).flat_map(|row| row[..3].to_vec()).collect();
-        }
         let derivative = (0..n).map(|q| (0..n).map(|i| factors.derivative[(q, i)]).collect()).collect();
         // Side 0: its walks run along their lines.
         let row = sides[0].points[0];

@@ -20,10 +20,11 @@
 //! Sides are numbered by the opposite vertex. In a side's *own order* the nodes on the face come first, in
 //! the order of the frame of the face, so that both elements of a face list them in the same order.
 
-use super::DeviceLayout;
+use super::{DeviceLayout, DeviceSpan};
 use crate::elliptic::space::{Beyond, Space};
 use crate::elliptic::tables::clean;
 use crate::elliptic::{EllipticBoundary, Sipdg};
+use crate::error::OpsError;
 use crate::space::scheme::MetricRule;
 use dgsuite_basis::{Matrix, OrthonormalBasis, Polynomials, Shape, lattice::lattice};
 use rayon::prelude::*;
@@ -55,6 +56,8 @@ pub(crate) struct Simplices {
     pub(crate) beside: Vec<u32>,
     /// Their neighbours among these elements, without the ones in `beside`.
     pub(crate) near: Vec<u32>,
+    /// How many of this rank's elements are stretched, and their number.
+    n_stretched: (usize, usize),
     /// Whether the mesh is stretched; sums over edges then lose digits.
     pub(crate) stretched: bool,
     /// `[element][edge]`: W of the vertices (0, 1), (0, 2), (1, 2) or (0, 1), (0, 2), (0, 3), (1, 2), (1, 3),
@@ -99,29 +102,105 @@ pub(crate) fn edge(dim: usize, a: usize, b: usize) -> usize {
     i * dim - i * i.saturating_sub(1) / 2 + j - i - 1
 }
 
-impl Sipdg<f64> {
-    /// The tables of simplices; `None` if less than half of the mesh are affine simplices of one shape, or if
+/// The kernels for a mesh with simplices.
+pub(crate) enum OfSimplices {
+    /// Not those of simplices: less than half of the mesh of all ranks are affine simplices of one shape, or
     /// coefficients vary within elements.
-    pub(crate) fn simplices(&self, layout: &DeviceLayout) -> Option<Simplices> {
-        self.space.problem.host.install(|| Simplices::new(&self.space, layout))
+    No,
+    /// Those of simplices, of which this rank has none.
+    NoneHere,
+    /// The tables of the simplices.
+    Here(Box<Simplices>),
+}
+
+impl Sipdg<f64> {
+    /// The tables of simplices. Collective.
+    pub(crate) fn simplices(&self, layout: &DeviceLayout) -> Result<OfSimplices, OpsError> {
+        let space = &self.space;
+        let Some(chosen) = Chosen::new(space, layout)? else { return Ok(OfSimplices::No) };
+        let tables = chosen.number.map(|number| {
+            space.problem.host.install(|| Simplices::new(space, layout, number, &chosen.beside_others))
+        });
+        let mut tables = tables.flatten();
+        // Facts of all simplices.
+        let (stretched, n) = tables.as_ref().map_or((0, 0), |t| t.n_stretched);
+        let [stretched, n] = space.totals([stretched, n])?;
+        let differ = space.any(tables.as_ref().is_some_and(|t| t.ratio.is_some()))?;
+        let Some(of) = &mut tables else { return Ok(OfSimplices::NoneHere) };
+        of.stretched = 100 * stretched > n;
+        if differ {
+            of.ratio.get_or_insert_with(|| vec![1.0; of.n_elements * (of.dim + 1)]);
+        }
+        Ok(tables.map_or(OfSimplices::NoneHere, |tables| OfSimplices::Here(Box::new(tables))))
+    }
+}
+
+/// The affine simplices of one shape that are most of the mesh.
+struct Chosen {
+    /// Their span on this rank, if it has any.
+    number: Option<usize>,
+    /// Which of them are beside other elements.
+    beside_others: Vec<bool>,
+}
+
+impl Chosen {
+    /// Collective.
+    fn new(space: &Space<f64>, layout: &DeviceLayout) -> Result<Option<Self>, OpsError> {
+        const KINDS: usize = 2 * Shape::ALL.len();
+        let kind_of = |span: &DeviceSpan| {
+            let (g, p) = span.place;
+            let affine = space.groups[g].parts[p].spec.rule == MetricRule::Affine;
+            let shape = Shape::ALL.iter().position(|&shape| shape == span.shape).unwrap_or(0);
+            2 * shape + usize::from(!affine)
+        };
+        let counts = |element: &&u32| space.counts(**element as usize);
+        let mut rows = [0; KINDS];
+        for span in &layout.spans {
+            rows[kind_of(span)] += span.elements.iter().filter(counts).count() * span.np;
+        }
+        let rows = space.totals(rows)?;
+        let most = (0..KINDS).max_by_key(|&kind| rows[kind]).unwrap_or(0);
+        let number = layout.spans.iter().position(|span| kind_of(span) == most);
+        let (problem, shape) = (&space.problem, Shape::ALL[most / 2]);
+        let here = number.map_or(0, |number| layout.spans[number].elements.len());
+        let too_many = space.any(here >= 1 << (32 - CODE_BITS))?;
+        if !matches!(shape, Shape::Triangle | Shape::Tetrahedron)
+            || most % 2 == 1
+            || !problem.kappa.is_piecewise_constant()
+            || !problem.lambda.is_piecewise_constant()
+            || too_many
+        {
+            return Ok(None);
+        }
+        let mut beside_others = Vec::new();
+        let mut beside_rows = 0;
+        if let Some(number) = number {
+            let span = &layout.spans[number];
+            let is_beside = |&element: &u32| {
+                (0..shape.n_faces()).any(|f| match space.across(element as usize, f) {
+                    Beyond::Element { side, .. } => layout.places[side.element as usize].0 as usize != number,
+                    Beyond::Boundary(_) => false,
+                })
+            };
+            beside_others = problem.host.install(|| span.elements.par_iter().map(is_beside).collect());
+            let own = span.elements.iter().zip(&beside_others).filter(|(e, beside)| **beside && counts(e));
+            beside_rows = own.count() * span.np;
+        }
+        let [beside_rows] = space.totals([beside_rows])?;
+        let all: usize = rows.iter().sum();
+        let recomputed = all - rows[most] + beside_rows;
+        let few = recomputed as f64 <= OTHERS * all as f64;
+        Ok(few.then_some(Self { number, beside_others }))
     }
 }
 
 impl Simplices {
-    fn new(space: &Space<f64>, layout: &DeviceLayout) -> Option<Self> {
-        let (number, span) = layout.spans.iter().enumerate().max_by_key(|(_, s)| s.elements.len() * s.np)?;
+    fn new(space: &Space<f64>, layout: &DeviceLayout, number: usize, beside_others: &[bool]) -> Option<Self> {
+        let span = &layout.spans[number];
         let (g, p) = span.place;
         let group = &space.groups[g];
         let (shape, order) = (group.shape, space.order);
         let problem = &space.problem;
-        if !matches!(shape, Shape::Triangle | Shape::Tetrahedron)
-            || group.parts[p].spec.rule != MetricRule::Affine
-            || !problem.kappa.is_piecewise_constant()
-            || !problem.lambda.is_piecewise_constant()
-            || span.elements.len() >= 1 << (32 - CODE_BITS)
-        {
-            return None;
-        }
         let (dim, tables) = (shape.dim(), &space.tables[g][p]);
         let reference = &tables.reference;
         let vertices = shape.vertices();
@@ -207,18 +286,9 @@ impl Simplices {
         let mut sides = vec![0; n * (dim + 1)];
         let is_one = |element: usize| layout.places[element].0 as usize == number;
         let faces = |element: usize| (0..=dim).map(move |f| space.across(element, f));
-        let is_beside = |&element: &u32| {
-            faces(element as usize)
-                .any(|b| matches!(b, Beyond::Element { side, .. } if !is_one(side.element as usize)))
-        };
-        let beside_others: Vec<bool> = span.elements.par_iter().map(is_beside).collect();
         let listed =
             |wanted: &dyn Fn(usize) -> bool| (0..n).filter(|&i| wanted(i)).map(|i| i as u32).collect();
         let beside: Vec<u32> = listed(&|i| beside_others[i]);
-        let recomputed = layout.real - (n - beside.len()) * span.np;
-        if recomputed as f64 > OTHERS * layout.real as f64 {
-            return None;
-        }
         let mut is_near = vec![false; n];
         for &i in &beside {
             for beyond in faces(span.elements[i as usize] as usize) {
@@ -259,7 +329,7 @@ impl Simplices {
                 .fold(0.0, |m: f64, (a, b)| m.max(square(a, b)));
             // The length of the gradient is the inverse of the height.
             let steepest = (0..=dim).fold(0.0, |m: f64, c| m.max(dot(c, c)));
-            if longest * steepest > STRETCHED * STRETCHED {
+            if longest * steepest > STRETCHED * STRETCHED && space.counts(element) {
                 stretched.fetch_add(1, Ordering::Relaxed);
             }
             *reaction = j * (space.lambda_factor * problem.lambda.at_point(element, &tables.lambda, 0));
@@ -302,7 +372,11 @@ impl Simplices {
             first_row: span.first_row,
             beside,
             near,
-            stretched: 100 * stretched.into_inner() > n,
+            n_stretched: (
+                stretched.into_inner(),
+                span.elements.iter().filter(|&&element| space.counts(element as usize)).count(),
+            ),
+            stretched: false,
             weights,
             penalty,
             ratio: ratio.iter().any(|r| *r != 1.0).then_some(ratio),

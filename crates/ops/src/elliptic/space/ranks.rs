@@ -11,6 +11,7 @@ use dgsuite_basis::Shape;
 use dgsuite_gpu::comm::{Exchange, Joint, Partner};
 use dgsuite_gpu::{Items, Summation};
 use dgsuite_mesh::{Mesh, Neighbour, OverlappingPart, Partition};
+use std::any::Any;
 use std::sync::{Arc, Mutex};
 
 use crate::lock::lock;
@@ -33,6 +34,8 @@ pub struct EllipticRanks {
     needs: Vec<Need>,
     /// The linelets of own elements, in numbers of the part.
     lines: Linelets,
+    /// What operators on a device share, once there are any.
+    pub(crate) on_device: Mutex<Option<Arc<dyn Any + Send + Sync>>>,
 }
 
 impl EllipticRanks {
@@ -60,7 +63,8 @@ impl EllipticRanks {
         let lines = lines.renumbered(local);
         let needs = needs(&whole);
         let mesh = Arc::new(mesh);
-        Ok(Self { joint, whole, mesh, elements, own, neighbours, partition, needs, lines })
+        let on_device = Mutex::new(None);
+        Ok(Self { joint, whole, mesh, elements, own, neighbours, partition, needs, lines, on_device })
     }
 
     /// The ranks.
@@ -94,8 +98,13 @@ impl EllipticRanks {
     }
 
     /// The part of each element of the whole mesh.
-    pub(in crate::elliptic) fn partition(&self) -> &Partition {
+    pub(crate) fn partition(&self) -> &Partition {
         &self.partition
+    }
+
+    /// The ranks with which elements are exchanged.
+    pub(crate) fn neighbours(&self) -> &[Neighbour] {
+        &self.neighbours
     }
 
     pub(in crate::elliptic) fn needs(&self) -> &[Need] {
@@ -106,8 +115,8 @@ impl EllipticRanks {
         &self.lines
     }
 
-    /// Replaces each flag by whether it is set on any rank.
-    pub(in crate::elliptic) fn any(&self, flags: &mut [bool]) -> Result<(), OpsError> {
+    /// Replaces each flag by whether it is set on any rank. Collective.
+    pub(crate) fn any(&self, flags: &mut [bool]) -> Result<(), OpsError> {
         let mut values: Vec<f64> = flags.iter().map(|&flag| f64::from(u8::from(flag))).collect();
         self.joint.comm().max(&mut values)?;
         flags.iter_mut().zip(values).for_each(|(flag, value)| *flag = value > 0.0);
@@ -117,14 +126,14 @@ impl EllipticRanks {
 
 /// The entries of an element in a vector: the first, the distance between them, and their number.
 #[derive(Clone, Copy)]
-pub(in crate::elliptic) struct Entries {
+pub(crate) struct Entries {
     pub(in crate::elliptic) first: usize,
     pub(in crate::elliptic) stride: usize,
     pub(in crate::elliptic) count: usize,
 }
 
 impl Entries {
-    pub(in crate::elliptic) fn all(self) -> impl Iterator<Item = usize> {
+    pub(crate) fn all(self) -> impl Iterator<Item = usize> {
         (0..self.count).map(move |i| self.first + i * self.stride)
     }
 }
@@ -206,6 +215,35 @@ pub(in crate::elliptic) struct Kind {
 }
 
 impl<T: PackScalar> Space<T> {
+    /// Whether a flag is set on any rank. Collective.
+    pub(in crate::elliptic) fn any(&self, flag: bool) -> Result<bool, OpsError> {
+        let mut flags = [flag];
+        self.problem.ranks.as_ref().map_or(Ok(()), |ranks| ranks.any(&mut flags))?;
+        Ok(flags[0])
+    }
+
+    /// The sums of numbers over all ranks. Collective.
+    pub(in crate::elliptic) fn totals<const N: usize>(
+        &self,
+        own: [usize; N],
+    ) -> Result<[usize; N], OpsError> {
+        let Some(ranks) = &self.problem.ranks else { return Ok(own) };
+        let mut all = own.map(|n| n as i64);
+        ranks.joint.comm().sum(&mut all)?;
+        Ok(all.map(|n| n as usize))
+    }
+
+    /// Whether the elements of all ranks have one shape, and are all affine or all curved.
+    pub(in crate::elliptic) fn is_of_one_kind(&self) -> bool {
+        match &self.problem.ranks {
+            None => self.groups.iter().map(|group| group.parts.len()).sum::<usize>() == 1,
+            Some(ranks) => {
+                let [need] = ranks.needs() else { return false };
+                need.affine != need.curved.is_some()
+            }
+        }
+    }
+
     pub(in crate::elliptic) fn entries(&self, element: usize) -> Entries {
         let (first, stride) = self.rows(element);
         Entries { first, stride, count: self.n_basis(element) }

@@ -7,6 +7,7 @@
 //! are full, one short and one over.
 
 use crate::device::elliptic::{ROUNDED, compare_elliptic, compare_rounded, few};
+use crate::device::elliptic_ranks::compare_elliptic_ranks;
 use crate::device::integrals::compare_integrals;
 use crate::device::limiter::{compare_flags, compare_limited};
 use crate::device::march::same_after_a_hundred_steps;
@@ -383,6 +384,7 @@ fn child() {
         }
         if (only.is_empty() || only == "parts") && !plain {
             scope.spawn(|| compare_parts(&cuda));
+            scope.spawn(|| compare_elliptic_ranks(&cuda));
         }
     });
     for (shape, orders) in ROUNDED.into_iter().filter(|_| "rounded".contains(&only) && !plain) {

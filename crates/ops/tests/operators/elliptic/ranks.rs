@@ -8,31 +8,31 @@ use dgsuite_ops::elliptic::{EllipticRanks, Field, Gathering};
 use dgsuite_ops::{EllipticBoundary, PackScalar, Sipdg, SipdgOptions};
 use std::sync::Arc;
 
-type Coefficient = fn(usize, [f64; 3]) -> f64;
+pub(crate) type Coefficient = fn(usize, [f64; 3]) -> f64;
 
 /// A problem; coefficients are functions of the number in the whole mesh.
-struct Case {
-    mesh: Arc<Mesh>,
-    order: usize,
-    kappa: Coefficient,
-    lambda: Coefficient,
-    conditions: Vec<(String, EllipticBoundary)>,
+pub(crate) struct Case {
+    pub(crate) mesh: Arc<Mesh>,
+    pub(crate) order: usize,
+    pub(crate) kappa: Coefficient,
+    pub(crate) lambda: Coefficient,
+    pub(crate) conditions: Vec<(String, EllipticBoundary)>,
 }
 
 /// What is computed, by element of the whole mesh: bits of the entries of several vectors.
 type Found = Vec<(u32, Vec<u64>)>;
 
-fn noise(element: usize, node: usize) -> f64 {
+pub(crate) fn noise(element: usize, node: usize) -> f64 {
     (0.7 * (element * 131 + node) as f64).sin()
 }
 
 impl Case {
-    fn whole(&self) -> Sipdg<f64> {
+    pub(crate) fn whole(&self) -> Sipdg<f64> {
         let (mesh, options) = (Arc::clone(&self.mesh), SipdgOptions::new(self.order));
         Sipdg::new(mesh, &options, &self.kappa, &self.lambda, &self.conditions, host(1)).expect("an operator")
     }
 
-    fn part(&self, partition: &Partition, comm: Arc<dyn Communicator>) -> Sipdg<f64> {
+    pub(crate) fn part(&self, partition: &Partition, comm: Arc<dyn Communicator>) -> Sipdg<f64> {
         let lines = self.whole().linelets().clone();
         let ranks =
             EllipticRanks::new(Arc::clone(&self.mesh), partition.clone(), &lines, Arc::new(Joint::new(comm)));
@@ -129,16 +129,16 @@ fn check(case: &Case, counts: &[usize], what: &str) {
     }
 }
 
-fn one(_: usize, _: [f64; 3]) -> f64 {
+pub(crate) fn one(_: usize, _: [f64; 3]) -> f64 {
     1.0
 }
 
-fn zero(_: usize, _: [f64; 3]) -> f64 {
+pub(crate) fn zero(_: usize, _: [f64; 3]) -> f64 {
     0.0
 }
 
 /// Constant in each element; it varies in a quarter of the mesh only.
-fn jump(element: usize, _: [f64; 3]) -> f64 {
+pub(crate) fn jump(element: usize, _: [f64; 3]) -> f64 {
     if element.is_multiple_of(5) { 30.0 } else { 1.0 }
 }
 
