@@ -4,6 +4,7 @@
 #
 #     tools/same-ranks.sh                        2, 3, 4 and 7 ranks
 #     tools/same-ranks.sh "2 3" kovasznay duct   these examples on these numbers of ranks
+#     tools/same-ranks.sh "0,1 0,0,1"            GPU 0 alone, and ranks on these lists of GPUs
 #
 # DGSUITE names the program (default: target/release/dgsuite), DGSUITE_MPIEXEC the launcher (default: mpiexec).
 # Prints a line for each run; the exit code is 1 if a file differs or a run fails.
@@ -27,13 +28,16 @@ for example in "${examples[@]}"; do
     file=$(ls examples/{poisson,incompressible}/"$example".yaml 2>/dev/null | head -1)
     [[ -n $file ]] || { echo "there is no example $example"; exit 2; }
     one=$scratch/$example
-    if ! "$program" run "$file" --ci --set threads=1 --output "$one" >"$scratch/log" 2>&1; then
+    device=cpu
+    [[ $counts == *,* ]] && device=cuda:0
+    if ! "$program" run "$file" --ci --device $device --set threads=1 --output "$one" >"$scratch/log" 2>&1; then
         echo "$example: fails on one rank"; tail -3 "$scratch/log"; bad=1; continue
     fi
     for n in $counts; do
         several=$scratch/$example-$n
-        if ! "$mpiexec" -n "$n" "$program" run "$file" --ci --set threads=1 --output "$several" \
-            >"$scratch/log" 2>&1; then
+        start=("$mpiexec" -n "$n" "$program" run "$file" --device cpu)
+        [[ $n == *,* ]] && start=("$program" run "$file" --devices "$n")
+        if ! "${start[@]}" --ci --set threads=1 --output "$several" >"$scratch/log" 2>&1; then
             if grep -q "lines of thin elements are not cut\|each part needs an element" "$scratch/log"; then
                 echo "$example: too small for $n ranks"
             else
@@ -46,7 +50,7 @@ for example in "${examples[@]}"; do
             all=$((all + 1))
             cmp -s "$one/$name" "$several/$name" || { differ=$((differ + 1)); echo "    $name differs"; }
         done < <(files "$one")
-        printf '%-16s %2d ranks: %d files, %d differ\n' "$example" "$n" "$all" "$differ"
+        printf '%-16s %s ranks: %d files, %d differ\n' "$example" "$n" "$all" "$differ"
         ((differ == 0 && all > 0)) || bad=1
     done
 done

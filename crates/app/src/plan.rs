@@ -469,6 +469,20 @@ pub(crate) fn device(
     }
 }
 
+/// Checks that all ranks run on the CPU, or all on GPUs. Collective.
+pub(crate) fn same_kind_of_device(comm: &dyn Communicator, device: Device) -> Result<(), InputError> {
+    let rank = comm.rank() as f64;
+    // The lowest ranks of both kinds, with the sign changed.
+    let mut lowest = [f64::NEG_INFINITY; 2];
+    lowest[usize::from(device == Device::Cpu)] = -rank;
+    comm.max(&mut lowest).map_err(|error| InputError::from(OpsError::from(error)))?;
+    let [gpu, cpu] = lowest;
+    if gpu == f64::NEG_INFINITY || cpu == f64::NEG_INFINITY {
+        return Ok(());
+    }
+    Err(InputError::nowhere(Problem::MixedRanks { with: -gpu as usize, without: -cpu as usize }))
+}
+
 /// The highest order of split forms on devices.
 const MOST_SPLIT_ORDER: usize = 9;
 
@@ -572,4 +586,30 @@ fn exact(
 ) -> Option<Arc<dyn Exact>> {
     let monitored = monitors.iter().find_map(|m| m.monitor.exact().cloned());
     monitored.or_else(|| initial_spec.filter(|spec| spec.is_solution()).map(|_| initial.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dgsuite_gpu::comm::{on_each, threads};
+
+    #[test]
+    fn ranks_are_all_on_cpus_or_all_on_gpus() {
+        let refused = |on_cpu: fn(usize) -> bool| {
+            on_each(threads(4), |comm| {
+                let rank = comm.rank();
+                let device = if on_cpu(rank) { Device::Cpu } else { Device::Cuda(rank) };
+                same_kind_of_device(&comm, device).err().map(|error| error.to_string())
+            })
+        };
+        let agreed = vec![None; 4];
+        assert_eq!((refused(|_| true), refused(|_| false)), (agreed.clone(), agreed));
+        // All ranks end with the same sentence.
+        for (on_cpu, gpu, cpu) in [((|rank| rank == 2) as fn(usize) -> bool, 0, 2), (|rank| rank < 3, 3, 0)] {
+            for sentence in refused(on_cpu) {
+                let expected = format!("rank {gpu} has a GPU, but rank {cpu} has none");
+                assert!(sentence.as_ref().is_some_and(|s| s.contains(&expected)), "{sentence:?}");
+            }
+        }
+    }
 }

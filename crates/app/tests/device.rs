@@ -10,6 +10,7 @@ mod support;
 
 use std::process::Command;
 
+use dgsuite_gpu::shim::Emulator;
 use serde_json::Value;
 use support::{Case, emulator};
 
@@ -183,11 +184,18 @@ struct Found {
     tables: Vec<Vec<f64>>,
 }
 
-fn run(case: &Case, device: &str, mut command: Command) -> Found {
-    let results = case.path(&format!("out-{}", device.replace(':', "-")));
+fn run(case: &Case, device: &str, command: Command) -> Found {
+    run_on(case, ["--device", device], command)
+}
+
+fn run_on(case: &Case, on: [&str; 2], mut command: Command) -> Found {
+    let device = on[1];
+    let results = case.path(&format!("out-{}", device.replace([':', ','], "-")));
     let output = command
         .current_dir(case.directory.path())
-        .args(["run", "--quiet", "case.yaml", "--device", device, "--output"])
+        .args(["run", "--quiet", "case.yaml"])
+        .args(on)
+        .arg("--output")
         .arg(&results)
         .output()
         .unwrap();
@@ -204,6 +212,21 @@ fn run(case: &Case, device: &str, mut command: Command) -> Found {
         tables.extend(text.lines().skip(1).map(|l| l.split(',').map(|x| x.parse().unwrap()).collect()));
     }
     Found { summary: serde_json::from_str(&summary).unwrap(), failure, tables }
+}
+
+/// Checks that two ranks that share the emulated device, by each plane, leave the numbers of one.
+fn two_ranks_leave(of_one: &Found, case: &Case, emulator: &Emulator, keys: &[&str]) {
+    for plane in ["peer", "staged"] {
+        let mut command = emulator.command(env!("CARGO_BIN_EXE_dgsuite"));
+        command.env("DGSUITE_DEVICE_PLANE", plane).env("DGSUITE_COMM_TIMEOUT", "60");
+        let found = run_on(case, ["--devices", "0,0"], command);
+        assert!(found.summary["status"] == "ok" && found.summary["ranks"] == 2, "{}", found.failure);
+        for key in keys {
+            let [one, two] = [of_one, &found].map(|found| found.summary.pointer(key));
+            assert!(one == two && one.is_some(), "{plane} {key}: {one:?} and {two:?}");
+        }
+        assert_eq!(of_one.tables, found.tables, "{plane}");
+    }
 }
 
 /// Returns whether two numbers agree to rounding; with `single`, to rounding of 24 bits.
@@ -290,6 +313,8 @@ fn poisson_on_an_emulated_device_is_that_of_the_cpu() {
         let lines = [&cpu, &gpu].map(|found| &found.summary["linear"]["linelets"]);
         assert!(lines[0] == lines[1] && lines[0].is_null() == (problem != thin), "{lines:?}");
         assert!(of(&gpu, "/linear/device_bytes") > 0.0 && gpu.summary["device"] == "cuda:0");
+        let keys = ["/error", "/integral", "/linear/iterations", "/linear/residual"];
+        two_ranks_leave(&gpu, &case, &emulator, &keys);
     }
 }
 
@@ -364,6 +389,7 @@ fn incompressible_flow_on_an_emulated_device_is_that_of_the_cpu() {
         for (x, y) in cpu.tables.iter().flatten().zip(gpu.tables.iter().flatten()) {
             assert!((x - y).abs() <= 1e-8 * x.abs() + 1e-8, "{time}: {x:e} and {y:e}");
         }
+        two_ranks_leave(&gpu, &case, &emulator, &["/time", "/integral"]);
     }
 }
 

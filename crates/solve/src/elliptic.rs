@@ -368,8 +368,10 @@ impl Elliptic {
         let solver: Result<Box<dyn Solver>, _> = match opened {
             None => HostSolver::new(&operator, &setup.solver, &host, &one, whole.as_ref())
                 .map(|solver| Box::new(solver) as _),
-            Some((cuda, _ahead)) => DeviceSolver::new(cuda, &operator.0, &setup.solver, &host, &one)
-                .map(|solver| Box::new(solver) as _),
+            Some((cuda, _ahead)) => {
+                DeviceSolver::new(cuda, &operator.0, &setup.solver, &host, &one, whole.as_ref())
+                    .map(|solver| Box::new(solver) as _)
+            }
         };
         let solver =
             solver.map_err(|error| range::cause(error, &operator.0, setup.solver.inner_precision))?;

@@ -29,7 +29,6 @@ use crate::pipeline::elliptic::physics::ForcingSpec;
 use dgsuite_output::writer::Format;
 use dgsuite_solve::ROOT;
 use dgsuite_solve::elliptic::{EllipticSetup, Function};
-use dgsuite_solve::flow::Device;
 
 /// An elliptic problem, resolved and checked.
 pub struct EllipticPlan {
@@ -99,8 +98,7 @@ impl EllipticPlan {
     /// others. Each of them holds the whole mesh. Collective.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new), and that another rank has found some; devices, which such problems cannot
-    /// share yet.
+    /// Those of [`new`](Self::new), and that another rank has found some, or that only some ranks have a GPU.
     pub(crate) fn on_ranks(
         document: &Document,
         choices: &Choices,
@@ -111,9 +109,7 @@ impl EllipticPlan {
         let first = agree(comm.as_ref(), first.map_err(lost)?.transpose())?;
         let own = first.map_or_else(|| Self::new(document, choices), Ok);
         let mut plan = agree(comm.as_ref(), own)?;
-        if plan.setup.device != Device::Cpu {
-            choices.one_rank("elliptic problems on GPUs")?;
-        }
+        super::same_kind_of_device(comm.as_ref(), plan.setup.device)?;
         plan.setup.threads = choices.threads(plan.setup.threads);
         Ok(plan)
     }
@@ -147,7 +143,7 @@ impl EllipticPlan {
         });
         let parts = (&*file.base, &*file.stem);
         let directory = super::directory::resolve(&file.output, parts, &file.place, choices);
-        let device = super::device(&file.device, None, 0);
+        let device = super::device(&file.device, None, choices.local_rank);
         let is_known = file.physics.exact.is_some();
         let fields = fields(&file, is_known, choices);
         let known_values = known_values(is_known, choices.case_of_study);

@@ -8,8 +8,6 @@ mod summary;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use dgsuite_gpu::comm::Communicator;
-use dgsuite_ops::OpsError;
 use dgsuite_timeint::{StepSize, TimePoint};
 use serde_json::{Map, Value};
 
@@ -27,9 +25,9 @@ use crate::file::problem::{InputError, Problem};
 use crate::monitors::Values;
 use crate::pipeline::Document;
 use crate::plan::print::{self, FirstSteps};
-use crate::plan::{Choices, Outline, Plan, thin};
+use crate::plan::{Choices, Outline, Plan, same_kind_of_device, thin};
 use dgsuite_output::writer::WriterError;
-use dgsuite_solve::flow::{Description, Device, Flow, KernelChoice, Law, Norms};
+use dgsuite_solve::flow::{Description, Flow, KernelChoice, Law, Norms};
 use dgsuite_solve::{ROOT, SystemError};
 
 /// A run that is ready to start: the plan is made and the solver is set up, so that the input is known to be
@@ -70,10 +68,6 @@ impl FlowRun {
         let plan_s = start.elapsed().as_secs_f64();
         if let Some(comm) = &choices.comm {
             same_kind_of_device(comm.as_ref(), plan.setup.device)?;
-            let incompressible = matches!(plan.setup.law, Law::Incompressible(_));
-            if incompressible && plan.setup.device != Device::Cpu && comm.size() > 1 {
-                choices.one_rank("incompressible flows on GPUs")?;
-            }
         }
         let refused = |error: SystemError| {
             let place = plan.outline.places.of(&error);
@@ -296,20 +290,6 @@ fn lasting(seconds: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// Checks that all ranks run on the CPU, or all on GPUs. Collective.
-fn same_kind_of_device(comm: &dyn Communicator, device: Device) -> Result<(), InputError> {
-    let rank = comm.rank() as f64;
-    // The lowest ranks of both kinds, with the sign changed.
-    let mut lowest = [f64::NEG_INFINITY; 2];
-    lowest[usize::from(device == Device::Cpu)] = -rank;
-    comm.max(&mut lowest).map_err(|error| InputError::from(OpsError::from(error)))?;
-    let [gpu, cpu] = lowest;
-    if gpu == f64::NEG_INFINITY || cpu == f64::NEG_INFINITY {
-        return Ok(());
-    }
-    Err(InputError::nowhere(Problem::MixedRanks { with: -gpu as usize, without: -cpu as usize }))
-}
-
 const START: TimePoint = TimePoint { t: 0.0, low: 0.0, step: 0 };
 
 /// The norms of the error, a line for each variable that has them, and why others have none.
@@ -368,30 +348,4 @@ fn closing(summary: &Map<String, Value>, directory: &std::path::Path) -> String 
         number("timing", "run_s"),
         directory.display()
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use dgsuite_gpu::comm::{on_each, threads};
-
-    #[test]
-    fn ranks_are_all_on_cpus_or_all_on_gpus() {
-        let refused = |on_cpu: fn(usize) -> bool| {
-            on_each(threads(4), |comm| {
-                let rank = comm.rank();
-                let device = if on_cpu(rank) { Device::Cpu } else { Device::Cuda(rank) };
-                same_kind_of_device(&comm, device).err().map(|error| error.to_string())
-            })
-        };
-        let agreed = vec![None; 4];
-        assert_eq!((refused(|_| true), refused(|_| false)), (agreed.clone(), agreed));
-        // All ranks end with the same sentence.
-        for (on_cpu, gpu, cpu) in [((|rank| rank == 2) as fn(usize) -> bool, 0, 2), (|rank| rank < 3, 3, 0)] {
-            for sentence in refused(on_cpu) {
-                let expected = format!("rank {gpu} has a GPU, but rank {cpu} has none");
-                assert!(sentence.as_ref().is_some_and(|s| s.contains(&expected)), "{sentence:?}");
-            }
-        }
-    }
 }

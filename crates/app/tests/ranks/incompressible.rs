@@ -35,7 +35,14 @@ fn variants() -> Vec<(&'static str, String)> {
     let with = |more: &str| CHANNEL.replace("time: { dt: 0.01, steps: 6 }", more);
     let corrected = with("time: { scheme: bdf2, splitting: pressure-correction, dt: 0.01, steps: 6 }");
     let substeps = with("time: { dt: 0.01, steps: 6, subcycles: 2 }");
-    vec![("dual splitting", CHANNEL.to_owned()), ("pressure correction", corrected), ("sub-steps", substeps)]
+    // The levels of multigrid end with the pressure's own order.
+    let lower = corrected.replace("order: 3", "order: 2, pressure_order: lower");
+    vec![
+        ("dual splitting", CHANNEL.to_owned()),
+        ("pressure correction", corrected),
+        ("sub-steps", substeps),
+        ("a pressure of order 1", lower),
+    ]
 }
 
 #[test]

@@ -154,8 +154,12 @@ pub(crate) trait Machine {
         options: &AmgOptions,
     ) -> Result<OnMatrix<Of<Self, T>>, EllipticError>;
 
-    /// Multigrid of double precision as the preconditioner of a solve.
-    fn whole(&self, multigrid: Multigrid<Of<Self, f64>>) -> Result<Piece<Of<Self, f64>>, EllipticError>;
+    /// Multigrid of double precision as the preconditioner of a solve with `a`.
+    fn as_it_is(
+        &self,
+        a: &Self::Operator<f64>,
+        multigrid: Multigrid<Of<Self, f64>>,
+    ) -> Result<Piece<Of<Self, f64>>, EllipticError>;
     /// Multigrid on the operator `inner` of single precision as the preconditioner of a solve with `a`.
     fn inside_double(
         &self,

@@ -15,6 +15,7 @@ use dgsuite_ops::elliptic::Sipdg;
 
 use self::bridge::OnDevice;
 use self::pieces::{Pair, WithHost};
+use super::bridge::Operator;
 use super::krylov::{Krylov, Solver};
 use super::options::{Preconditioning, SolverOptions};
 use super::preconditioner;
@@ -50,23 +51,26 @@ pub(super) struct DeviceSolver {
 }
 
 impl DeviceSolver {
-    /// Copies the operator and sets up the preconditioner; `one` is the function 1.
+    /// Copies the operator and sets up the preconditioner; `one` is the function 1. On several ranks, `whole`
+    /// is the operator of order 1 on the whole mesh. Collective.
     pub(super) fn new(
         cuda: Cuda,
         operator: &Arc<Sipdg<f64>>,
         options: &SolverOptions,
         host: &Host,
         one: &HostVector<f64>,
+        whole: Option<&Operator<f64>>,
     ) -> Result<Self, EllipticError> {
         let start = Instant::now();
         let on_device = Arc::new(CudaSipdg::<f64>::new(&cuda, operator)?);
         let operator_s = start.elapsed().as_secs_f64();
         let of = Pair { on_device: Arc::clone(&on_device), on_host: Arc::clone(operator) };
-        let built = preconditioner::build(&WithHost { cuda: &cuda, host }, &of, options)?;
+        let built = preconditioner::build(&WithHost { cuda: &cuda, host, whole }, &of, options)?;
         let b = on_device.upload(one)?;
         let x = b.zeros_like()?;
-        let krylov = Krylov::new(OnDevice(on_device), built, &b, operator.is_singular())?;
-        cuda.stream().synchronize()?;
+        let mut krylov = Krylov::new(OnDevice(on_device), built, &b, operator.is_singular())?;
+        krylov.ranks = operator.ranks().map(|ranks| Arc::clone(ranks.joint()));
+        krylov.operator.0.wait()?;
         Ok(Self { cuda, krylov, b, x, operator_s })
     }
 }

@@ -17,7 +17,7 @@ use super::lines::LineDescription;
 use super::machine::{Between, Machine, Number, OnMatrix, Piece, Sizes, start_entry};
 use super::options::SolverOptions;
 use super::preconditioner;
-use super::ranks::{GatheredSolver, GatheredTransfer, whole_at};
+use super::ranks::{GatheredSolver, GatheredTransfer, Whole, whole_at};
 use super::{EllipticDescription, EllipticError};
 
 type Vector<T> = HostVector<T>;
@@ -176,9 +176,9 @@ impl Machine for OnHost<'_> {
         };
         let whole = whole_at::<T>(whole, a.0.order())?;
         let space = ContinuousSpace::of(&whole.0, self.host)?;
-        let transfer = Box::new(Interpolation::new(space.prolongation::<T>(None)?));
-        let transfer = GatheredTransfer::new(transfer, (&a.0, &whole.0), self.host)?;
-        Ok((space.matrix, (Box::new(transfer), 0)))
+        let inner = Box::new(Interpolation::new(space.prolongation::<T>(None)?));
+        let whole = Whole::on_host(&a.0, &whole.0, self.host)?;
+        Ok((space.matrix, (Box::new(GatheredTransfer { inner, whole }), 0)))
     }
 
     fn of_operator<T: Number, S: Number>(
@@ -193,9 +193,9 @@ impl Machine for OnHost<'_> {
         let whole = whole_at::<S>(whole, a.0.order())?;
         let (matrix, unknowns) = compact(&whole.0)?;
         let OnMatrix { piece, summary, rows } = self.amg::<T, S>(&matrix, unknowns, options)?;
-        let Piece { apply, bytes } = piece;
-        let solver = GatheredSolver::new(apply, (&a.0, &whole.0), self.host)?;
-        Ok(OnMatrix { piece: Piece::new(solver, bytes), summary, rows })
+        let Piece { apply: inner, bytes } = piece;
+        let whole = Whole::on_host(&a.0, &whole.0, self.host)?;
+        Ok(OnMatrix { piece: Piece::new(GatheredSolver { inner, whole }, bytes), summary, rows })
     }
 
     fn of_matrix<T: Number>(
@@ -206,7 +206,11 @@ impl Machine for OnHost<'_> {
         self.amg::<T, T>(matrix, None, options)
     }
 
-    fn whole(&self, multigrid: Multigrid<Vector<f64>>) -> Result<Piece<Vector<f64>>, EllipticError> {
+    fn as_it_is(
+        &self,
+        _: &Operator<f64>,
+        multigrid: Multigrid<Vector<f64>>,
+    ) -> Result<Piece<Vector<f64>>, EllipticError> {
         Ok(Piece::new(multigrid, 0))
     }
 

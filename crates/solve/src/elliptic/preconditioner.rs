@@ -86,7 +86,7 @@ pub(crate) fn build<M: Machine>(
         (Preconditioning::PmgAmg, Precision::Double) => {
             let levels = p_multigrid(machine, operator, operator, options)?;
             let Levels { multigrid, described, lines, bytes, applications } = levels;
-            let whole = machine.whole(multigrid)?;
+            let whole = machine.as_it_is(operator, multigrid)?;
             let bytes = bytes + whole.bytes;
             Built { apply: whole.apply, flexible: true, levels: described, lines, bytes, applications }
         }

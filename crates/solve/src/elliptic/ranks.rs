@@ -13,7 +13,7 @@ use dgsuite_gpu::comm::{Communicator, Joint};
 use dgsuite_gpu::{GpuError, Host, HostVector};
 use dgsuite_mesh::Partition;
 use dgsuite_ops::elliptic::{EllipticRanks, Gathering, Linelets, Sipdg, SipdgOptions};
-use dgsuite_ops::{OpsError, PackScalar, Sample, agree};
+use dgsuite_ops::{OpsError, Sample, agree};
 
 use super::bridge::Operator;
 use super::machine::Number;
@@ -68,42 +68,69 @@ pub(super) fn operators(
 
 /// The operator of an order on the whole mesh, in the numbers of a level.
 pub(super) fn whole_at<T: Number>(whole: &Operator<f64>, order: usize) -> Result<Operator<T>, OpsError> {
-    Ok(Operator(Arc::new(T::of(whole.0.at_order(order)?)?)))
+    Ok(Operator(Arc::new(T::of(whole_of_order(&whole.0, order)?)?)))
+}
+
+/// The operator of an order on the whole mesh; of the same order with its own penalty.
+pub(super) fn whole_of_order(whole: &Sipdg<f64>, order: usize) -> Result<Sipdg<f64>, OpsError> {
+    if order == whole.order() { whole.at_lower_order(order) } else { whole.at_order(order) }
+}
+
+/// Copies between vectors of a part and of the whole mesh, on some machine.
+pub(super) trait Gather<V>: Send + Sync {
+    /// The whole vector, from all ranks. Collective.
+    fn gather(&self, part: &V, whole: &mut V);
+    /// Copies this rank's entries, with those of the layer, into a whole vector.
+    fn put(&self, part: &V, whole: &mut V);
+    /// Copies them from a whole vector.
+    fn pick(&self, whole: &V, part: &mut V);
+}
+
+impl<T: Number> Gather<Vector<T>> for Gathering<T> {
+    fn gather(&self, part: &Vector<T>, whole: &mut Vector<T>) {
+        Gathering::gather(self, part, whole);
+    }
+
+    fn put(&self, part: &Vector<T>, whole: &mut Vector<T>) {
+        Gathering::put(self, part, whole);
+    }
+
+    fn pick(&self, whole: &Vector<T>, part: &mut Vector<T>) {
+        Gathering::pick(self, whole, part);
+    }
 }
 
 /// Vectors of the whole mesh.
-struct Whole<T: PackScalar> {
-    gathering: Gathering<T>,
-    vectors: Mutex<[Vector<T>; 2]>,
+pub(super) struct Whole<V> {
+    gathering: Box<dyn Gather<V>>,
+    vectors: Mutex<[V; 2]>,
 }
 
-impl<T: Number> Whole<T> {
-    fn new(part: &Sipdg<T>, whole: &Sipdg<T>, host: &Host) -> Result<Self, EllipticError> {
+impl<V> Whole<V> {
+    /// A gathering, and two vectors of the whole mesh.
+    pub(super) fn new(gathering: impl Gather<V> + 'static, vectors: [V; 2]) -> Self {
+        Self { gathering: Box::new(gathering), vectors: Mutex::new(vectors) }
+    }
+}
+
+impl<T: Number> Whole<Vector<T>> {
+    /// Between an operator on several ranks and that on the whole mesh. Collective.
+    pub(super) fn on_host(part: &Sipdg<T>, whole: &Sipdg<T>, host: &Host) -> Result<Self, EllipticError> {
         let zeros = || Vector::zeros(host, whole.len());
-        let vectors = Mutex::new([zeros()?, zeros()?]);
-        Ok(Self { gathering: Gathering::new(part, whole)?, vectors })
+        let vectors = [zeros()?, zeros()?];
+        Ok(Self::new(Gathering::new(part, whole)?, vectors))
     }
 }
 
 /// A solver of a coarse level on the whole mesh, for vectors of a part.
-pub(super) struct GatheredSolver<T: Number> {
-    inner: Box<dyn Preconditioner<Vector<T>> + Send>,
-    whole: Whole<T>,
+pub(super) struct GatheredSolver<V> {
+    /// A solver for vectors of the whole mesh.
+    pub(super) inner: Box<dyn Preconditioner<V> + Send>,
+    pub(super) whole: Whole<V>,
 }
 
-impl<T: Number> GatheredSolver<T> {
-    /// `inner` is a solver for vectors of `whole`. Collective.
-    pub(super) fn new(
-        inner: Box<dyn Preconditioner<Vector<T>> + Send>,
-        (part, whole): (&Sipdg<T>, &Sipdg<T>),
-        host: &Host,
-    ) -> Result<Self, EllipticError> {
-        Ok(Self { inner, whole: Whole::new(part, whole, host)? })
-    }
-}
-
-impl<T: Number> Preconditioner<Vector<T>> for GatheredSolver<T> {
-    fn apply(&mut self, r: &Vector<T>, z: &mut Vector<T>) {
+impl<V: dgsuite_gpu::Vector> Preconditioner<V> for GatheredSolver<V> {
+    fn apply(&mut self, r: &V, z: &mut V) {
         let Whole { gathering, vectors } = &mut self.whole;
         let [whole_r, whole_z] = vectors.get_mut().unwrap_or_else(PoisonError::into_inner);
         gathering.gather(r, whole_r);
@@ -113,30 +140,20 @@ impl<T: Number> Preconditioner<Vector<T>> for GatheredSolver<T> {
 }
 
 /// The transfer from a level on parts to a coarser one on the whole mesh.
-pub(super) struct GatheredTransfer<T: Number> {
-    inner: Box<dyn Transfer<Vector<T>> + Send + Sync>,
-    whole: Whole<T>,
+pub(super) struct GatheredTransfer<V> {
+    /// A transfer from vectors of the whole mesh.
+    pub(super) inner: Box<dyn Transfer<V> + Send + Sync>,
+    pub(super) whole: Whole<V>,
 }
 
-impl<T: Number> GatheredTransfer<T> {
-    /// `inner` is a transfer from vectors of `whole`. Collective.
-    pub(super) fn new(
-        inner: Box<dyn Transfer<Vector<T>> + Send + Sync>,
-        (part, whole): (&Sipdg<T>, &Sipdg<T>),
-        host: &Host,
-    ) -> Result<Self, EllipticError> {
-        Ok(Self { inner, whole: Whole::new(part, whole, host)? })
-    }
-}
-
-impl<T: Number> Transfer<Vector<T>> for GatheredTransfer<T> {
-    fn restrict(&self, fine: &Vector<T>, coarse: &mut Vector<T>) {
+impl<V: dgsuite_gpu::Vector> Transfer<V> for GatheredTransfer<V> {
+    fn restrict(&self, fine: &V, coarse: &mut V) {
         let mut vectors = self.whole.vectors.lock().unwrap_or_else(PoisonError::into_inner);
         self.whole.gathering.gather(fine, &mut vectors[0]);
         self.inner.restrict(&vectors[0], coarse);
     }
 
-    fn prolong_add(&self, coarse: &Vector<T>, fine: &mut Vector<T>) {
+    fn prolong_add(&self, coarse: &V, fine: &mut V) {
         let mut vectors = self.whole.vectors.lock().unwrap_or_else(PoisonError::into_inner);
         // The sums of this rank's entries are those of one rank; the others are not used.
         self.whole.gathering.put(fine, &mut vectors[0]);

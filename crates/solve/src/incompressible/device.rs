@@ -3,29 +3,31 @@
 use super::carried::Carried;
 use super::carrier::Carrier;
 use super::components::Components;
-use super::elliptics::Elliptics;
+use super::elliptics::{Elliptics, Whole};
 use super::laws;
 use super::lower_order::LowerOrder;
 use super::machine::{Machine, Map, Pass, Screened};
 use super::phases::Moment;
 use super::pressure::Pressure;
+use super::shared;
 use crate::SystemError;
 use crate::device::Device;
 use crate::elliptic::LineDescription;
 use crate::elliptic::SolverOptions;
+use crate::elliptic::bridge::Operator;
 use crate::elliptic::machine::Apply;
 use crate::elliptic::on_device::bridge::{BetweenOrders, InverseMass, OnDevice};
 use crate::elliptic::on_device::pieces::{Pair, WithHost};
 use crate::measured;
 use crate::setup::Incompressible;
 use crate::setup::Setup;
-use dgsuite_amg::cuda::CudaCsr;
+use dgsuite_amg::cuda::{CudaCsr, RowLayout};
 use dgsuite_amg::{Csr, LinearOperator, Solution, SolveError, Stop};
 use dgsuite_gpu::cuda::{Cuda, Permutation};
 use dgsuite_gpu::{Backend, CudaVector, GpuError, Host, Vector};
 use dgsuite_ops::cuda::{CudaDiscretization, CudaMass, CudaPTransfer, CudaSipdg, Measures};
 use dgsuite_ops::elliptic::Triplet;
-use dgsuite_ops::{Discretization, Norms, OpsError, StepMeasure};
+use dgsuite_ops::{Discretization, Norms, OpsError, Ranks, StepMeasure};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
 use dgsuite_timeint::Scheme;
@@ -82,23 +84,34 @@ struct Measured {
 }
 
 impl DeviceMachine {
-    /// Sets up all operators on the device of this number.
+    /// Sets up all operators on the device of this number. On several ranks for this one's part. Collective.
     pub(super) fn new(
         setup: &Setup,
         law: &Incompressible,
         host: &Arc<Host>,
         ordinal: usize,
+        ranks: Option<&Arc<Ranks>>,
     ) -> Result<Self, SystemError> {
         let cuda = Cuda::new(ordinal)?;
-        let elliptics = Elliptics::new(setup, law, host, None)?;
+        let shared = ranks.map(|ranks| shared::share(setup, ranks)).transpose()?;
+        let elliptics = Elliptics::new(setup, law, host, shared.as_ref())?;
+        let whole = elliptics.nodes.whole_mesh();
         let operator = Arc::new(CudaSipdg::<f64>::new(&cuda, &elliptics.nodes)?);
         let first_order = Pass::of(law)
             .into_iter()
             .map(|pass| {
                 let laws::Posed { equation, boundaries } = laws::posed(pass, setup, law)?;
-                let scheme = laws::scheme(pass, setup.order, setup.mesh.seen());
-                let (mesh, host) = (Arc::clone(setup.mesh.seen()), Arc::clone(host));
-                let d = CudaDiscretization::new(mesh, &scheme, equation, boundaries, host, &cuda)?;
+                let scheme = laws::scheme(pass, setup.order, whole);
+                let host = Arc::clone(host);
+                let d = match ranks {
+                    Some(ranks) => {
+                        CudaDiscretization::on_ranks(ranks, &scheme, equation, boundaries, host, &cuda)?
+                    }
+                    None => {
+                        let mesh = Arc::clone(setup.mesh.seen());
+                        CudaDiscretization::new(mesh, &scheme, equation, boundaries, host, &cuda)?
+                    }
+                };
                 match pass {
                     Pass::Transport => d.prepare_stages()?,
                     _ => d.prepare_residuals()?,
@@ -134,8 +147,9 @@ impl DeviceMachine {
             Ok(LowerOrder::new(BetweenOrders(transfer), mass, &one)?)
         };
         let lower_order = transfer.map(lower).transpose()?;
-        let work = V::zeros(&cuda, operator.len())?;
-        let machine = WithHost { cuda: &cuda, host };
+        let work = operator.zeros()?;
+        let on_whole = elliptics.whole.as_ref().map(|whole| &whole.pressure);
+        let machine = WithHost { cuda: &cuda, host, whole: on_whole };
         let linear = OnDevice(Arc::clone(&of.on_device));
         let pressure = Pressure::new(&machine, (&of, linear), (setup, law), &one, lower_order, work)?;
         let mut velocity: Vec<Arc<OnDevice<f64>>> = Vec::new();
@@ -179,14 +193,16 @@ impl DeviceMachine {
         read(&of.discretization, u)
     }
 
+    /// A matrix whose rows are summed alike on all ranks: with about this number of terms.
     fn matrix(
         &self,
         (rows, columns): (usize, usize),
+        terms: usize,
         entries: impl Iterator<Item = Triplet>,
     ) -> Result<Box<dyn Map<V>>, SystemError> {
         let matrix = Csr::from_triplets(rows, columns, entries);
         let matrix = matrix.map_err(|error| SystemError::Elliptic(Box::new(error.into())))?;
-        Ok(Box::new(CudaCsr::new(&self.cuda, &matrix)?))
+        Ok(Box::new(CudaCsr::with_layout(&self.cuda, &matrix, RowLayout::of_rows(terms))?))
     }
 }
 
@@ -217,6 +233,7 @@ impl Machine for DeviceMachine {
     }
 
     fn read(&self, list: &V) -> Result<Vec<f64>, GpuError> {
+        self.operator.wait()?;
         let mut values = vec![0.0; list.len()];
         Backend::download(&self.cuda, list, &mut values)?;
         Ok(values)
@@ -225,13 +242,13 @@ impl Machine for DeviceMachine {
     fn evaluation(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, SystemError> {
         let rows = self.operator.rows();
         let on_device = entries.iter().map(|&(i, j, v)| (i, rows[j] as usize, v));
-        self.matrix((n, self.operator.len()), on_device)
+        self.matrix((n, self.operator.len()), self.elliptics.nodes.largest_element(), on_device)
     }
 
     fn load(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, SystemError> {
         let rows = self.operator.rows();
         let on_device = entries.iter().map(|&(i, j, v)| (rows[i] as usize, j, v));
-        self.matrix((self.operator.len(), n), on_device)
+        self.matrix((self.operator.len(), n), 1, on_device)
     }
 
     fn pass(
@@ -246,6 +263,8 @@ impl Machine for DeviceMachine {
         of.discretization.eval(t, of.u.buffer(), of.du.buffer_mut())?;
         for (k, out) in outputs {
             of.places[*k].gather(of.du.buffer(), out);
+            // Those of elements of other ranks.
+            self.operator.refresh(out)?;
         }
         Ok(())
     }
@@ -282,9 +301,12 @@ impl Machine for DeviceMachine {
 
     fn screened(&self, d: usize, lambda: f64, kind: Screened) -> Result<Box<Apply<V>>, SystemError> {
         let on_host = Arc::clone(&self.elliptics.velocity[d]);
-        let machine = WithHost { cuda: &self.cuda, host: &Arc::clone(on_host.host()) };
+        let host = &Arc::clone(on_host.host());
+        let of_whole = |whole: &Whole| Ok(Operator(Arc::new(whole.velocity[d].0.with_reaction(lambda)?)));
+        let whole = self.elliptics.whole.as_ref().map(of_whole).transpose().map_err(SystemError::Ops)?;
+        let machine = WithHost { cuda: &self.cuda, host, whole: whole.as_ref() };
         let options =
-            SolverOptions::default().on(Device::Cuda(self.ordinal), on_host.order(), on_host.mesh());
+            SolverOptions::default().on(Device::Cuda(self.ordinal), on_host.order(), on_host.whole_mesh());
         let of = Pair { on_device: Arc::clone(&self.velocity[d].0), on_host };
         let with = || {
             let on_host = Arc::new(of.on_host.with_reaction(lambda)?);
@@ -321,6 +343,7 @@ impl Machine for DeviceMachine {
             none => none.insert(Carried::new(scheme, &of.u)?),
         };
         carried.carry(&mut of.discretization, &of.places, &mut of.u, steps, carrier, field)?;
+        field.0.iter_mut().try_for_each(|v| self.operator.refresh(v))?;
         // The next inputs of the pass replace all fields.
         of.set.fill(true);
         Ok(true)

@@ -28,7 +28,7 @@ pub(super) struct Elliptics {
 
 /// The operators of order 1 on the whole mesh, with which coarse levels are solved on each of several ranks.
 pub(super) struct Whole {
-    pub(super) nodes: Operator<f64>,
+    pub(super) pressure: Operator<f64>,
     pub(super) velocity: Vec<Operator<f64>>,
 }
 
@@ -96,11 +96,21 @@ impl Elliptics {
             velocity.extend(a.map(|a| a.0));
             whole_velocity.extend(on_whole);
         }
-        let whole = whole_nodes.map(|nodes| Whole { nodes, velocity: whole_velocity });
-        let pressure = match law.pressure_order.of(setup.order) {
+        let order = law.pressure_order.of(setup.order);
+        let pressure = match order {
             order if order < setup.order => Arc::new(nodes.at_lower_order(order)?),
             _ => Arc::clone(&nodes),
         };
+        let whole_pressure = match (shared, whole_nodes) {
+            // Its penalty is that of the velocity's order.
+            (Some(ranks), Some(_)) if order == 1 && order < setup.order => {
+                let whole = Arc::clone(ranks.whole());
+                let whole = Sipdg::new(whole, &options, &one, &zero, &of_nodes, Arc::clone(host))?;
+                Some(Operator(Arc::new(whole.at_lower_order(order)?)))
+            }
+            (_, nodes) => nodes,
+        };
+        let whole = whole_pressure.map(|pressure| Whole { pressure, velocity: whole_velocity });
         Ok(Self { nodes, pressure, velocity, oblique, whole })
     }
 

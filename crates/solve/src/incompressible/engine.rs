@@ -63,12 +63,9 @@ pub(crate) fn engine(
             let machine = HostMachine::new(setup, law, host, ranks)?;
             build(machine, (setup, law), ranks, host, initial, t0)
         }
-        Device::Cuda(_) if ranks.is_some() => {
-            Err(OpsError::NotOnRanks { what: "incompressible flows on GPUs" }.into())
-        }
         Device::Cuda(ordinal) => {
-            let machine = DeviceMachine::new(setup, law, host, ordinal)?;
-            build(machine, (setup, law), None, host, initial, t0)
+            let machine = DeviceMachine::new(setup, law, host, ordinal, ranks)?;
+            build(machine, (setup, law), ranks, host, initial, t0)
         }
     }
 }

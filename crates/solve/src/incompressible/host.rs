@@ -125,7 +125,7 @@ impl HostMachine {
         let work = HostVector::from_slice(host, &vec![0.0; elliptics.nodes.len()])?;
         let work = work.summed_by(Arc::clone(&summation));
         let operator = (&of, of.clone());
-        let on_host = OnHost::new(host, elliptics.whole.as_ref().map(|whole| &whole.nodes));
+        let on_host = OnHost::new(host, elliptics.whole.as_ref().map(|whole| &whole.pressure));
         let pressure = Pressure::new(&on_host, operator, (setup, law), &one, lower_order, work)?;
         let velocity = elliptics.velocity.iter().map(|a| Arc::new(Operator(Arc::clone(a)))).collect();
         let host = Arc::clone(host);

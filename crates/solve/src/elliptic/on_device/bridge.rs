@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use dgsuite_amg::{LinearOperator, Preconditioner, Transfer};
 use dgsuite_gpu::{CudaVector, Scalar, Vector};
-use dgsuite_ops::cuda::{CudaBlockInverse, CudaLinelets, CudaMass, CudaPTransfer, CudaSipdg};
+use dgsuite_ops::cuda::{CudaBlockInverse, CudaGathering, CudaLinelets, CudaMass, CudaPTransfer, CudaSipdg};
+
+use crate::elliptic::ranks::Gather;
 
 /// The discrete operator as a linear map of vectors.
 pub(crate) struct OnDevice<T: Scalar>(pub(crate) Arc<CudaSipdg<T>>);
@@ -97,5 +99,22 @@ impl<T: Scalar> Transfer<CudaVector<T>> for BetweenOrders<T> {
     fn prolong_add(&self, coarse: &CudaVector<T>, fine: &mut CudaVector<T>) {
         let done = self.0.prolong_add(coarse, fine);
         fine.cuda().note(done);
+    }
+}
+
+impl<T: Scalar> Gather<CudaVector<T>> for CudaGathering<T> {
+    fn gather(&self, part: &CudaVector<T>, whole: &mut CudaVector<T>) {
+        let done = CudaGathering::gather(self, part, whole);
+        part.cuda().note(done);
+    }
+
+    fn put(&self, part: &CudaVector<T>, whole: &mut CudaVector<T>) {
+        let done = CudaGathering::put(self, part, whole);
+        part.cuda().note(done);
+    }
+
+    fn pick(&self, whole: &CudaVector<T>, part: &mut CudaVector<T>) {
+        let done = CudaGathering::pick(self, whole, part);
+        whole.cuda().note(done);
     }
 }

@@ -3,20 +3,22 @@
 use std::sync::Arc;
 
 use dgsuite_amg::cuda::{
-    CudaAmg, CudaCsr, CudaInterpolation, CudaJacobi, CudaMultigrid, CudaReordered, NOWHERE,
+    CudaAmg, CudaCsr, CudaInterpolation, CudaJacobi, CudaMultigrid, CudaReordered, NOWHERE, RowLayout,
 };
-use dgsuite_amg::{AmgOptions, Csr, LinearOperator, Multigrid, Preconditioner};
+use dgsuite_amg::{AmgOptions, Csr, LinearOperator, Multigrid, Preconditioner, Transfer};
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_gpu::{CudaVector, Host, Scalar};
-use dgsuite_ops::cuda::{CudaPTransfer, CudaSipdg};
+use dgsuite_ops::cuda::{CudaGathering, CudaPTransfer, CudaSipdg};
 use dgsuite_ops::elliptic::{CompressedRows, Sipdg};
 
 use super::bridge::{BetweenOrders, Blocks, Linelets, OnDevice};
 use crate::elliptic::EllipticError;
+use crate::elliptic::bridge::Operator;
 use crate::elliptic::continuous::ContinuousSpace;
 use crate::elliptic::entries::inverse_diagonal;
 use crate::elliptic::lines::LineDescription;
 use crate::elliptic::machine::{Between, Machine, Number, OnMatrix, Piece, Sizes, start_entry};
+use crate::elliptic::ranks::{GatheredSolver, GatheredTransfer, Whole, whole_of_order};
 
 type Vector<T> = CudaVector<T>;
 
@@ -24,6 +26,8 @@ type Vector<T> = CudaVector<T>;
 pub(crate) struct WithHost<'a> {
     pub cuda: &'a Cuda,
     pub host: &'a Host,
+    /// On several ranks, the operator of order 1 on the whole mesh.
+    pub whole: Option<&'a Operator<f64>>,
 }
 
 /// An operator on the device, and on the host.
@@ -39,15 +43,30 @@ impl<T: Scalar> Clone for Pair<T> {
 }
 
 impl WithHost<'_> {
+    /// Gathers vectors of an operator to those of the whole mesh. Collective.
+    fn gathered<T: Number>(
+        &self,
+        a: &Pair<T>,
+        whole: &Sipdg<f64>,
+    ) -> Result<Whole<Vector<T>>, EllipticError> {
+        let zeros = || Vector::zeros(self.cuda, whole.len());
+        let gathering = CudaGathering::new(&a.on_device, &a.on_host, whole)?;
+        Ok(Whole::new(gathering, [zeros()?, zeros()?]))
+    }
+
     fn rounded<T: Scalar>(&self, on_host: Arc<Sipdg<f64>>) -> Result<Pair<T>, EllipticError> {
         Ok(Pair { on_device: Arc::new(CudaSipdg::rounded(self.cuda, &on_host)?), on_host })
     }
 
     fn multigrid<T: Scalar>(
         &self,
+        a: &Pair<f64>,
         multigrid: Multigrid<Vector<T>>,
     ) -> Result<Piece<Vector<f64>>, EllipticError> {
-        let apply = CudaMultigrid::new(self.cuda, multigrid)?;
+        let apply = match a.on_device.is_recordable() {
+            true => CudaMultigrid::new(self.cuda, multigrid)?,
+            false => CudaMultigrid::launched(self.cuda, multigrid)?,
+        };
         let bytes = apply.bytes();
         Ok(Piece::new(apply, bytes))
     }
@@ -105,7 +124,10 @@ impl Machine for WithHost<'_> {
 
     fn linelets<T: Number>(&self, a: &Pair<T>) -> Result<(Piece<Vector<T>>, LineDescription), EllipticError> {
         let on_host = a.on_host.linelet_inverse()?;
-        let mut lines = LineDescription::of(&a.on_host, &on_host);
+        let mut lines = match self.whole {
+            Some(whole) => LineDescription { bytes: on_host.bytes(), ..LineDescription::found(&whole.0) },
+            None => LineDescription::of(&a.on_host, &on_host),
+        };
         lines.bytes = lines.bytes / size_of::<f64>() * T::BYTES;
         let inverse = a.on_device.linelets(&on_host)?;
         let bytes = inverse.bytes();
@@ -133,11 +155,20 @@ impl Machine for WithHost<'_> {
     }
 
     fn continuous<T: Number>(&self, a: &Pair<T>) -> Result<(Csr<f64>, Between<Self, T>), EllipticError> {
-        let space = ContinuousSpace::of(&a.on_host, self.host)?;
-        let prolongation = space.prolongation::<T>(Some(a.on_device.rows()))?;
-        let transfer = CudaInterpolation::new(self.cuda, &prolongation)?;
+        let order = a.on_host.order();
+        let whole = self.whole.map(|whole| whole_of_order(&whole.0, order)).transpose()?;
+        let of = whole.as_ref().unwrap_or(&a.on_host);
+        let rows = of.device_rows()?;
+        let space = ContinuousSpace::of(of, self.host)?;
+        let transfer = CudaInterpolation::new(self.cuda, &space.prolongation::<T>(Some(&rows))?)?;
         let bytes = transfer.bytes();
-        Ok((space.matrix, (Box::new(transfer), bytes)))
+        let transfer: Box<dyn Transfer<Vector<T>> + Send + Sync> = match &whole {
+            None => Box::new(transfer),
+            Some(whole) => {
+                Box::new(GatheredTransfer { inner: Box::new(transfer), whole: self.gathered(a, whole)? })
+            }
+        };
+        Ok((space.matrix, (transfer, bytes)))
     }
 
     fn of_operator<T: Number, S: Number>(
@@ -145,14 +176,24 @@ impl Machine for WithHost<'_> {
         a: &Pair<S>,
         options: &AmgOptions,
     ) -> Result<OnMatrix<Vector<S>>, EllipticError> {
-        let CompressedRows { entries, starts, columns, values } = a.on_host.compressed_rows();
+        let order = a.on_host.order();
+        let whole = self.whole.map(|whole| whole_of_order(&whole.0, order)).transpose()?;
+        let of = whole.as_ref().unwrap_or(&a.on_host);
+        let CompressedRows { entries, starts, columns, values } = of.compressed_rows();
         let matrix = Csr::from_arrays(entries.len(), entries.len(), starts, columns, values)?;
         let amg = CudaAmg::upload(self.cuda, &T::amg(self.host, &matrix, options)?)?;
         let summary = amg.summary().clone();
-        let (inwards, outwards) = places(&a.on_device, &entries);
+        let (inwards, outwards) = places(&of.device_rows()?, &entries);
         let apply = CudaReordered::<S, _>::new(self.cuda, amg, &inwards, &outwards)?;
         let bytes = apply.bytes();
-        Ok(OnMatrix { piece: Piece::new(apply, bytes), summary, rows: matrix.n_rows() })
+        let piece = match &whole {
+            None => Piece::new(apply, bytes),
+            Some(whole) => {
+                let whole = self.gathered(a, whole)?;
+                Piece::new(GatheredSolver { inner: Box::new(apply), whole }, bytes)
+            }
+        };
+        Ok(OnMatrix { piece, summary, rows: matrix.n_rows() })
     }
 
     fn of_matrix<T: Number>(
@@ -165,26 +206,29 @@ impl Machine for WithHost<'_> {
         Ok(OnMatrix { piece: Piece::new(amg, 0), summary, rows: matrix.n_rows() })
     }
 
-    fn whole(&self, multigrid: Multigrid<Vector<f64>>) -> Result<Piece<Vector<f64>>, EllipticError> {
-        self.multigrid(multigrid)
+    fn as_it_is(
+        &self,
+        a: &Pair<f64>,
+        multigrid: Multigrid<Vector<f64>>,
+    ) -> Result<Piece<Vector<f64>>, EllipticError> {
+        self.multigrid(a, multigrid)
     }
 
     fn inside_double(
         &self,
-        _: &Pair<f64>,
+        a: &Pair<f64>,
         _: &Pair<f32>,
         multigrid: Multigrid<Vector<f32>>,
     ) -> Result<Piece<Vector<f64>>, EllipticError> {
-        self.multigrid(multigrid)
+        self.multigrid(a, multigrid)
     }
 }
 
 /// Maps between the entries of an operator's vectors and those of its unknowns alone, see
 /// [`CudaReordered::new`].
-fn places<T: Scalar>(operator: &CudaSipdg<T>, entries: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let rows = operator.rows();
+fn places(rows: &[u32], entries: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let inwards: Vec<u32> = entries.iter().map(|&i| rows[i as usize]).collect();
-    let mut outwards = vec![NOWHERE; operator.len()];
+    let mut outwards = vec![NOWHERE; rows.len()];
     for (k, &row) in inwards.iter().enumerate() {
         outwards[row as usize] = k as u32;
     }
@@ -238,8 +282,9 @@ fn inverse_mass(cuda: &Cuda, a: &Pair<f64>) -> Result<Piece<Vector<f64>>, Ellipt
         starts.push(columns.len());
     }
     let n = entries.len();
-    let stored = CudaCsr::new(cuda, &Csr::from_arrays(n, n, starts, columns, values)?)?;
-    let (inwards, outwards) = places(&a.on_device, &entries);
+    let matrix = Csr::from_arrays(n, n, starts, columns, values)?;
+    let stored = CudaCsr::with_layout(cuda, &matrix, RowLayout::of_rows(host.largest_element()))?;
+    let (inwards, outwards) = places(a.on_device.rows(), &entries);
     let matrix_bytes = stored.bytes();
     let apply = CudaReordered::new(cuda, Stored(stored), &inwards, &outwards)?;
     let bytes = matrix_bytes + apply.bytes();
