@@ -1,8 +1,8 @@
 // Sums without rounding between their terms: the same bits for any order of the terms, and so for any number
 // of ranks.
 //
-// Same accumulators as `ExactSum`: EXACT_LIMBS limbs of 32 bits in signed words, then the numbers of NaN, +inf
-// and -inf; EXACT_WORDS in all. Texts with this header are compiled without fused multiply-adds.
+// Same accumulators as `ExactSum`: EXACT_LIMBS limbs of 32 bits in signed words, then the numbers of
+// NaN, +inf and -inf; EXACT_WORDS in all. Texts with this header are compiled without fused multiply-adds.
 #pragma once
 #include "device.cuh"
 

@@ -1,5 +1,5 @@
-// Copies entries between vectors and messages: to_{at_i} = from_{of_i}, i < n; without a list i itself. Numbers without
-// a place, ~0, are left out.
+// Copies entries between vectors and messages: to_{at_i} = from_{of_i}, i < n; without a list i itself.
+// Numbers without a place, ~0, are left out.
 #include "device.cuh"
 
 extern "C" __global__ void copy_entries(const real* from, const unsigned* of, real* to, const unsigned* at,
