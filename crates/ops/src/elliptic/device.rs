@@ -104,7 +104,7 @@ impl Sipdg<f64> {
     /// The tables of all parts. Collective.
     pub(crate) fn device_parts(&self, layout: &DeviceLayout) -> Result<Vec<DevicePart>, OpsError> {
         let host = &self.space.problem.host;
-        let of_span = |span| DevicePart::new(&self.space, layout, span);
+        let of_span = |span| DevicePart::of_span(&self.space, layout, span);
         settled(&self.space, host.install(|| layout.spans.iter().map(of_span).collect()))
     }
 
@@ -122,11 +122,11 @@ impl Sipdg<f64> {
         let unsettled = self.space.problem.host.install(|| {
             let of_span = |(i, whole): (usize, &DeviceSpan)| {
                 if i != *span {
-                    return DevicePart::new(&self.space, layout, whole);
+                    return DevicePart::of_span(&self.space, layout, whole);
                 }
                 let numbers = [&beside[..], near].concat();
                 let elements = numbers.iter().map(|&i| whole.elements[i as usize]).collect();
-                let of = DevicePart::new(&self.space, layout, &DeviceSpan { elements, ..*whole });
+                let of = DevicePart::of_span(&self.space, layout, &DeviceSpan { elements, ..*whole });
                 let part = DevicePart { numbers, tested: beside.len(), ..of.part };
                 Unsettled { part, ..of }
             };
@@ -253,7 +253,7 @@ fn settled(space: &Space<f64>, parts: Vec<Unsettled>) -> Result<Vec<DevicePart>,
 
 impl DevicePart {
     /// The tables of the elements of a span.
-    fn new(space: &Space<f64>, layout: &DeviceLayout, span: &DeviceSpan) -> Unsettled {
+    fn of_span(space: &Space<f64>, layout: &DeviceLayout, span: &DeviceSpan) -> Unsettled {
         let (g, p) = span.place;
         let (group, tables) = (&space.groups[g], &space.tables[g][p]);
         let reference = &tables.reference;
