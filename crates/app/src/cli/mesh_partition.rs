@@ -1,9 +1,12 @@
 //! `dgsuite mesh partition`: cuts a mesh as a run on several ranks does, and shows the parts.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
+use dgsuite_basis::lattice::lattice_len;
 use dgsuite_basis::{Quadrature, Shape};
 use dgsuite_mesh::{Cutting, Mesh, Partition, SpaceFillingCurve};
 use dgsuite_ops::Scheme;
@@ -11,6 +14,7 @@ use dgsuite_ops::Scheme;
 use super::mesh_cells::{self, Values};
 use crate::file::number::grouped;
 use dgsuite_output::writer::VtuOptions;
+use dgsuite_solve::elliptic::linelets;
 use dgsuite_solve::setup::cost;
 
 #[derive(Debug, Args)]
@@ -20,8 +24,9 @@ pub(super) struct PartitionArgs {
     /// Number of parts, one for each rank
     #[arg(long, value_name = "N")]
     parts: usize,
-    /// The way: curve, ranges of the Hilbert curve; graph, by METIS
-    #[arg(long, default_value = "curve", value_parser = ["curve", "graph"])]
+    /// The way: curve, ranges of the Hilbert curve; graph, by METIS; lines, the same curve, but never through
+    /// a line of thin elements: that of Poisson's equation and of incompressible flow
+    #[arg(long, default_value = "curve", value_parser = ["curve", "graph", "lines"])]
     method: String,
     /// Polynomial degree, for the sizes of the messages
     #[arg(long, default_value_t = 3)]
@@ -45,6 +50,9 @@ pub(super) fn describe(args: &PartitionArgs) -> anyhow::Result<String> {
     let space = Scheme::modal(args.order);
     let weights: Vec<f64> = mesh.sets.iter().map(|set| cost(&space, set.shape, set.order)).collect();
     let weight = |element: usize| weights[mesh.locate(element).0];
+    if args.method == "lines" {
+        return of_solvers(args, &Arc::new(mesh));
+    }
     let (cutting, how) = match args.method.as_str() {
         "graph" => (Cutting::Graph, "by METIS"),
         _ => (Cutting::Curve, "along the Hilbert curve"),
@@ -91,12 +99,106 @@ pub(super) fn describe(args: &PartitionArgs) -> anyhow::Result<String> {
         "bytes are those of a gas in double precision at order {}; viscous terms send them twice",
         args.order
     );
+    draw(args, &mesh, &partition, &mut out)?;
+    Ok(out)
+}
+
+/// Writes the picture of the parts and says where.
+fn draw(args: &PartitionArgs, mesh: &Mesh, partition: &Partition, out: &mut String) -> anyhow::Result<()> {
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{stem}.parts.vtu")));
     let part = partition.of().iter().map(|&part| i64::from(part)).collect();
-    mesh_cells::elements(&mesh, &[("part", Values::Integer(part))]).write(&path, &VtuOptions::default())?;
+    mesh_cells::elements(mesh, &[("part", Values::Integer(part))]).write(&path, &VtuOptions::default())?;
     let _ = writeln!(out, "the parts are shown in {}", path.display());
+    Ok(())
+}
+
+/// The parts of elliptic problems and of incompressible flow: each has its elements and one layer beyond
+/// them, which a product brings up to date.
+fn of_solvers(args: &PartitionArgs, mesh: &Arc<Mesh>) -> anyhow::Result<String> {
+    let lines = linelets(mesh)?;
+    let unknowns = |element: usize| lattice_len(mesh.shape(element), args.order);
+    let partition = Partition::along_chains(mesh, args.parts, |element| unknowns(element) as f64, &lines)?;
+    let shares = Shares::new(mesh, &partition, args.order);
+    let n = args.parts;
+    let mean = shares.unknowns.iter().sum::<usize>() as f64 / n as f64;
+    let mut out = format!(
+        "{}: {} elements in {n} parts, cut along the Hilbert curve, not through any of {} lines\n\n part    elements   load       layer  neighbours  bytes a product\n",
+        args.file.display(),
+        grouped(mesh.n_elements()),
+        grouped(lines.len()),
+    );
+    let mut row = |name: &str, i: usize| {
+        let _ = writeln!(
+            out,
+            "{name:>5} {:>11} {:>6.3} {:>11} {:>11} {:>16}",
+            grouped(shares.elements[i]),
+            shares.unknowns[i] as f64 / mean,
+            grouped(shares.layer[i]),
+            shares.neighbours[i].len(),
+            grouped(shares.bytes[i])
+        );
+    };
+    (0..n.min(LISTED)).for_each(|part| row(&part.to_string(), part));
+    if n > LISTED {
+        let most = (0..n).max_by_key(|&i| shares.bytes[i]).unwrap_or(0);
+        row("most", most);
+    }
+    let largest = shares.unknowns.iter().copied().max().unwrap_or(0) as f64 / mean;
+    let _ = writeln!(
+        out,
+        "\nlargest load {largest:.3} of the mean, in unknowns; the layer is work that two ranks do\nbytes are those of one vector in double precision at order {}; multigrid sends most in single precision",
+        args.order
+    );
+    draw(args, mesh, &partition, &mut out)?;
     Ok(out)
+}
+
+/// What each part has and sends.
+struct Shares {
+    elements: Vec<usize>,
+    unknowns: Vec<usize>,
+    /// Elements of others that the part has.
+    layer: Vec<usize>,
+    neighbours: Vec<BTreeSet<u32>>,
+    /// Bytes of the part's entries of a vector that other parts have.
+    bytes: Vec<usize>,
+}
+
+impl Shares {
+    fn new(mesh: &Mesh, partition: &Partition, order: usize) -> Self {
+        let part_of = |element: u32| partition.of()[element as usize];
+        let unknowns = |element: usize| lattice_len(mesh.shape(element), order);
+        // The elements that a part has beyond its own: each once for each part.
+        let mut beyond: Vec<(u32, u32)> = Vec::new();
+        for (face, plus) in mesh.faces.iter().filter_map(|face| Some((face, face.across.plus()?))) {
+            let [a, b] = [face.minus.element, plus.element];
+            if part_of(a) != part_of(b) {
+                beyond.extend([(a, part_of(b)), (b, part_of(a))]);
+            }
+        }
+        beyond.sort_unstable();
+        beyond.dedup();
+        let zeros = vec![0; partition.parts()];
+        let mut out = Self {
+            elements: zeros.clone(),
+            unknowns: zeros.clone(),
+            layer: zeros.clone(),
+            neighbours: vec![BTreeSet::new(); partition.parts()],
+            bytes: zeros,
+        };
+        for (element, &part) in partition.of().iter().enumerate() {
+            out.elements[part as usize] += 1;
+            out.unknowns[part as usize] += unknowns(element);
+        }
+        for (element, to) in beyond {
+            let from = part_of(element) as usize;
+            out.layer[to as usize] += 1;
+            out.bytes[from] += unknowns(element as usize) * size_of::<f64>();
+            out.neighbours[from].insert(to);
+        }
+        out
+    }
 }
 
 /// Bytes that each part sends in a stage of an inviscid gas.
@@ -117,4 +219,31 @@ fn message_bytes(mesh: &Mesh, partition: &Partition, order: usize) -> Vec<usize>
         }
     }
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dgsuite_mesh::OverlappingPart;
+    use dgsuite_mesh::generate::MixedBox;
+
+    #[test]
+    fn parts_of_solvers_have_the_layers_of_a_run() {
+        let cells = MixedBox { dim: 2, min: [0.0; 3], max: [1.0, 1.0, 0.0], cells: [9, 7, 0] };
+        let mut mesh = cells.build().expect("a box");
+        mesh.make_periodic("xmin", "xmax").expect("opposite sides match");
+        mesh.renumber(SpaceFillingCurve::Hilbert);
+        let partition = Partition::along_chains(&mesh, 3, |_| 1.0, &[]).expect("three parts");
+        let shares = Shares::new(&mesh, &partition, 2);
+        for rank in 0..3 {
+            let part = OverlappingPart::new(&mesh, &partition, rank);
+            let own = part.own.iter().filter(|own| **own).count();
+            assert_eq!([shares.elements[rank], shares.layer[rank]], [own, part.elements.len() - own]);
+            let others: Vec<u32> = part.neighbours.iter().map(|n| n.part).collect();
+            assert_eq!(shares.neighbours[rank].iter().copied().collect::<Vec<_>>(), others);
+            let sends = part.neighbours.iter().flat_map(|n| &n.sends);
+            let unknowns = sends.map(|&e| lattice_len(part.mesh.shape(e as usize), 2)).sum::<usize>();
+            assert_eq!(shares.bytes[rank], 8 * unknowns);
+        }
+    }
 }
