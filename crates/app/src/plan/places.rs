@@ -40,6 +40,7 @@ impl Places {
     pub fn of(&self, error: &SystemError) -> &Place {
         match error {
             SystemError::Ops(OpsError::Jacobian { .. } | OpsError::Empty) => &self.mesh,
+            SystemError::Mesh(_) => &self.mesh,
             SystemError::Machine(error) => self.of_machine(error),
             SystemError::Closed { .. } => &self.flow_rate,
             SystemError::Solve { .. } => &self.solver,

@@ -131,4 +131,5 @@ fn failures_of_incompressible_flow_on_ranks_are_told_once() {
         return;
     }
     told_once(&CHANNEL.replace("dt: 0.01, steps: 6", "dt: 10, steps: 60"), "error[");
+    told_once(&CHANNEL.replace("cells: [8, 6]", "cells: [1, 6]"), "lines of thin elements are not cut");
 }
