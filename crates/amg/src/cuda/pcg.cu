@@ -220,9 +220,8 @@ extern "C" __global__ void __launch_bounds__(JOINED)
 // As pcg_join for sums by items; empties the accumulators. One block, with a thread for each pair.
 extern "C" __global__ void pcg_exact_join(long long* words, unsigned pairs, double* slots, unsigned what, unsigned parts,
                                           double relative, double absolute, double limit, unsigned flag) {
-    if (threadIdx.x < pairs) slots[SUMS + threadIdx.x] = exact_value(words + threadIdx.x * EXACT_WORDS);
+    exact_values<PAIRS>(words, pairs, slots + SUMS);
     dg_block_sync();
-    for (unsigned i = threadIdx.x; i < pairs * EXACT_WORDS; i += blockDim.x) words[i] = 0;
     if (threadIdx.x == 0) go_on(slots, what, parts, relative, absolute, limit, flag);
 }
 

@@ -32,10 +32,7 @@ extern "C" __global__ void __launch_bounds__(32 * ITEM_WARPS)
 
 // Rounds `n` accumulators, and empties them. One block.
 extern "C" __global__ void exact_round(long long* words, unsigned n, double* results) {
-    const unsigned k = threadIdx.x;
-    if (k < n) results[k] = exact_value(words + k * EXACT_WORDS);
-    dg_block_sync();
-    for (unsigned i = k; i < n * EXACT_WORDS; i += blockDim.x) words[i] = 0;
+    exact_values<16>(words, n, results);
 }
 
 // Replaces a number by its complement: the largest of numbers that are not negative has the smallest one.

@@ -38,15 +38,16 @@ DG_DEVICE void add_exactly(long long* words, unsigned stride, double x) {
     for (unsigned i = 0; i < 3; ++i) words[(term.first + i) * stride] += term.parts[i];
 }
 
-// The value of an accumulator: rounded to the nearest number, ties to even.
-DG_DEVICE double exact_value(const long long* words) {
+// The value of an accumulator: rounded to the nearest number, ties to even. The words become the digits of its
+// magnitude.
+DG_DEVICE double exact_value(long long* words) {
     const long long *const flags = words + EXACT_LIMBS;
     if (flags[0] != 0 || (flags[1] != 0 && flags[2] != 0)) return __longlong_as_double(0x7ff8000000000000ll);
     const unsigned long long infinite = 0x7ff0000000000000ull;
     const long long minus = (long long)0x8000000000000000ull;
     if (flags[1] != 0) return __longlong_as_double((long long)infinite);
     if (flags[2] != 0) return __longlong_as_double((long long)infinite | minus);
-    unsigned long long limbs[EXACT_LIMBS];
+    unsigned long long* const limbs = reinterpret_cast<unsigned long long*>(words);
     long long carry = 0;
     for (unsigned i = 0; i < EXACT_LIMBS; ++i) {
         const long long full = words[i] + carry;
@@ -85,6 +86,17 @@ DG_DEVICE double exact_value(const long long* words) {
     // The leading one adds 1 to the exponent, and so does a carry out of the fraction.
     const unsigned long long found = exponent >= 0x7fe ? infinite : (exponent << 52) + number + up;
     return __longlong_as_double((long long)found | sign);
+}
+
+// The values of `n` accumulators, at most N, which become empty. One block with a thread for each.
+template <unsigned N> DG_DEVICE void exact_values(long long* words, unsigned n, double* results) {
+    __shared__ long long all[N * EXACT_WORDS];
+    for (unsigned i = threadIdx.x; i < n * EXACT_WORDS; i += blockDim.x) {
+        all[i] = words[i];
+        words[i] = 0;
+    }
+    dg_block_sync();
+    if (threadIdx.x < n) results[threadIdx.x] = exact_value(all + threadIdx.x * EXACT_WORDS);
 }
 
 // ---- sums over the items of a vector --------------------------------------------------------------

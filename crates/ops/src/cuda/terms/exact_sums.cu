@@ -76,5 +76,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) join_terms(const i64* partia
 
 // Rounds a sum to the nearest number, ties to even. One thread.
 extern "C" __global__ void round_sum(const i64* words, double* result) {
-    if (threadIdx.x == 0) *result = exact_value(words);
+    __shared__ i64 own[WORDS];
+    for (u32 w = threadIdx.x; w < WORDS; w += blockDim.x) own[w] = words[w];
+    dg_block_sync();
+    if (threadIdx.x == 0) *result = exact_value(own);
 }
