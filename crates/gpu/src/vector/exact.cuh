@@ -38,8 +38,8 @@ DG_DEVICE void add_exactly(long long* words, unsigned stride, double x) {
     for (unsigned i = 0; i < 3; ++i) words[(term.first + i) * stride] += term.parts[i];
 }
 
-// The value of an accumulator: rounded to the nearest number, ties to even. The words become the digits of its
-// magnitude.
+// The value of an accumulator: rounded to the nearest number, ties to even. The words become the digits of
+// its magnitude.
 DG_DEVICE double exact_value(long long* words) {
     const long long *const flags = words + EXACT_LIMBS;
     if (flags[0] != 0 || (flags[1] != 0 && flags[2] != 0)) return __longlong_as_double(0x7ff8000000000000ll);
