@@ -248,15 +248,6 @@ DG_DEVICE void dg_append(unsigned* list, unsigned* count, unsigned value) {
 #endif
 }
 
-// Adds to an integer that other blocks add to as well; the sum does not depend on their order.
-DG_DEVICE void dg_add(long long* to, long long value) {
-#ifdef DGSUITE_SHIM
-    *to += value;
-#else
-    atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
-#endif
-}
-
 // ---- reciprocals -------------------------------------------------------------------------------
 
 // 1 / x and 1 / sqrt(x) to about 20 bits, for x of normal size.

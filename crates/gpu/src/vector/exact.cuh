@@ -12,6 +12,15 @@
 #define ITEM_LISTS 12
 #define ITEM_WARPS 8u
 
+// Adds to an integer that other blocks add to as well; the sum does not depend on their order.
+DG_DEVICE void add_integer(long long* to, long long value) {
+#ifdef DGSUITE_SHIM
+    *to += value;
+#else
+    atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
+#endif
+}
+
 // What a finite term adds to the limbs `first` to `first + 2`, or a term that is not finite to one word.
 struct ExactTerm {
     unsigned first;
@@ -150,5 +159,5 @@ template <class Term> DG_DEVICE void sum_items(const ItemLists& lists, long long
     if (threadIdx.x >= EXACT_WORDS) return;
     long long all = 0;
     for (unsigned w = 0; w < ITEM_WARPS; ++w) all += sums[w * EXACT_WORDS + threadIdx.x];
-    if (all != 0) dg_add(words + threadIdx.x, all);
+    if (all != 0) add_integer(words + threadIdx.x, all);
 }
