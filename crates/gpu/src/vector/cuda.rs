@@ -225,7 +225,8 @@ impl<T: Scalar> CudaVector<T> {
         &self.cuda
     }
 
-    /// Writes `Σ_i self_i x_i` to entry `at` of `result`, without waiting.
+    /// Writes `Σ_i self_i x_i` to entry `at` of `result`, without waiting. Over the tree and this
+    /// vector's entries, also if other sums go by items and over ranks.
     ///
     /// # Errors
     /// The errors of a launch.
@@ -239,7 +240,8 @@ impl<T: Scalar> CudaVector<T> {
         self.reduce(&mut self.kernels.work(), &self.kernels.dot, &[&self.data, &x.data], result.ptr_at(at))
     }
 
-    /// Writes `Σ_i self_i` to entry `at` of `result`, without waiting.
+    /// Writes `Σ_i self_i` to entry `at` of `result`, without waiting. Over the tree and this
+    /// vector's entries, also if other sums go by items and over ranks.
     ///
     /// # Errors
     /// The errors of a launch.

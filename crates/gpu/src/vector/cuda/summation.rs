@@ -3,9 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::cuda::{
-    Args, Cuda, DeviceBuffer, Function, JointLink, LaunchConfig, PinnedBuffer, REDUCE_HEADER, Source,
-};
+use crate::cuda::{Args, Cuda, DeviceBuffer, Function, JointLink, LaunchConfig, PinnedBuffer, Source};
 use crate::{ExactSum, GpuError, Scalar};
 
 /// The header `exact.cuh`: exact sums for kernels of other crates, whose texts are [`exact`](Source::exact).
@@ -25,7 +23,6 @@ pub(crate) const TOGETHER: usize = 16;
 pub(crate) fn exact_source<T: Scalar>() -> Source {
     let source = Source::new("exact.cu", include_str!("../exact.cu")).exact();
     let source = source.header(EXACT_HEADER.0, EXACT_HEADER.1);
-    let source = source.header(REDUCE_HEADER.0, REDUCE_HEADER.1);
     if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
 }
 
