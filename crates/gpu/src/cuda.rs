@@ -33,6 +33,7 @@
 mod cache;
 mod device;
 mod driver;
+mod flags;
 mod graph;
 mod joint_link;
 mod launch;
@@ -54,6 +55,7 @@ use std::thread::JoinHandle;
 pub use crate::vector::{CudaItems, CudaSummation, EXACT_HEADER, ItemLists, Permutation, REDUCE_HEADER};
 pub use cache::{CACHE_VARIABLE, Cache};
 pub use device::{DeviceInfo, DeviceLink};
+pub use flags::FLAGS_VARIABLE;
 pub use graph::Graph;
 pub use joint_link::JointLink;
 pub use launch::{Args, LaunchConfig};

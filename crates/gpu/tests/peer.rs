@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use dgsuite_gpu::comm::{CommError, Communicator, Joint, child_rank, run_children};
 use dgsuite_gpu::cuda::nccl::DeviceMessage;
-use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, DevicePlane, JointLink, LaunchConfig, Link, Source};
+use dgsuite_gpu::cuda::{
+    Args, Cuda, DeviceBuffer, DevicePlane, FLAGS_VARIABLE, JointLink, LaunchConfig, Link, Source,
+};
 use dgsuite_gpu::shim::{EMULATOR_ORDER, Emulator, ShimError};
 use dgsuite_gpu::{ExactSum, GpuError};
 
@@ -202,10 +204,10 @@ fn emulator() -> Option<Emulator> {
 }
 
 /// The exit codes of three ranks that run the test `child`.
-fn codes(emulator: &Emulator, order: &str, child: &str) -> Vec<i32> {
+fn codes(emulator: &Emulator, order: &str, flags: &str, child: &str) -> Vec<i32> {
     let command = |_| -> Command {
         let mut command = emulator.command(std::env::current_exe().unwrap());
-        command.env(EMULATOR_ORDER, order);
+        command.env(EMULATOR_ORDER, order).env(FLAGS_VARIABLE, flags);
         command.args([child, "--exact", "--ignored", "--nocapture"]);
         command.env("DGSUITE_COMM_TIMEOUT", "60").stdout(Stdio::null());
         command
@@ -216,8 +218,11 @@ fn codes(emulator: &Emulator, order: &str, child: &str) -> Vec<i32> {
 #[test]
 fn messages_arrive_in_order_and_in_graphs() {
     let Some(emulator) = emulator() else { return };
-    for order in ["none", "old", "new"] {
-        assert_eq!(codes(&emulator, order, "child"), [0, 0, 0], "order {order}");
+    for (order, flags) in
+        [("none", "streams"), ("old", "streams"), ("new", "streams"), ("none", "kernels"), ("old", "kernels")]
+    {
+        let codes = codes(&emulator, order, flags, "child");
+        assert_eq!(codes, [0, 0, 0], "order {order}, flags of {flags}");
     }
 }
 
@@ -225,6 +230,6 @@ fn messages_arrive_in_order_and_in_graphs() {
 fn a_rank_that_has_ended_is_named_before_the_deadline() {
     let Some(emulator) = emulator() else { return };
     let begun = Instant::now();
-    assert_eq!(codes(&emulator, "old", "lost_child"), [0, 0, 7]);
+    assert_eq!(codes(&emulator, "old", "streams", "lost_child"), [0, 0, 7]);
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }

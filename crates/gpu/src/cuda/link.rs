@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use cudarc::driver::result;
 
-use super::device;
 use super::driver::wrapped;
+use super::flags::{Release, is_a_device_shared};
 use super::nccl::{self, DeviceMessage, Nccl};
-use super::peer::{Peer, Release};
+use super::peer::Peer;
 use super::stream::{Event, Stream};
 use super::{Cuda, DeviceBuffer};
 use crate::GpuError;
@@ -94,18 +94,6 @@ fn exchange_of(comm: &Arc<dyn Communicator>, set: &[DeviceMessage]) -> Result<Bo
     comm.exchange(&set.iter().map(partner).collect::<Vec<_>>())
 }
 
-/// Whether some ranks have the same device, which NCCL refuses. Collective.
-fn is_a_device_shared(cuda: &Cuda, comm: &Arc<dyn Communicator>) -> Result<bool, CommError> {
-    let own = device::uuid(cuda.info().ordinal).unwrap_or_default();
-    let mut answer = vec![0];
-    if let Some(mut all) = comm.gather(0, &own)? {
-        all.sort_unstable();
-        answer = vec![u8::from(all.windows(2).any(|pair| pair[0] == pair[1]))];
-    }
-    comm.broadcast(0, &mut answer)?;
-    Ok(answer == [1])
-}
-
 /// The connections by NCCL that exist: the ranks, the device, and the connection.
 static CONNECTIONS: Mutex<Vec<(Weak<dyn Communicator>, usize, Weak<Nccl>)>> = Mutex::new(Vec::new());
 
@@ -151,7 +139,7 @@ impl Link {
             // SAFETY: the caller's contract.
             return unsafe { Self::on(cuda, comm, sets, plane) };
         }
-        let can = lacks == [0.0] && !is_a_device_shared(cuda, comm)?;
+        let can = lacks == [0.0] && !is_a_device_shared(cuda, comm.as_ref())?;
         let nccl = can.then_some(DevicePlane::Nccl);
         if let Some(plane) = nccl.filter(|_| ["mpi", "sockets"].contains(&comm.plane())) {
             // SAFETY: the caller's contract.

@@ -2,19 +2,18 @@
 //! others, and flags in memory say that a message has arrived, or that its place is free again.
 //!
 //! A transfer is a part of a stream: the receiver raises the sender's flag `free`; the sender waits for it,
-//! lowers it, writes the message, and raises the receiver's flag `arrived`; the receiver waits for that and
-//! lowers it. No kernel spins: the device's front end waits. All flags are down before and after, so that
-//! graphs can repeat transfers. The message is copied, or a kernel writes it where it is wanted.
+//! writes the message, and raises the receiver's flag `arrived`, for which the receiver waits (`flags.rs`).
+//! Graphs can repeat transfers. The message is copied, or a kernel writes it where it is wanted.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cudarc::driver::{result, sys};
-use sys::CUstreamBatchMemOpType_enum as Op;
 
 use super::device::Context;
 use super::driver::{check, wrapped};
+use super::flags::{FlagKernels, Release, Route, Routes, Ways};
 use super::nccl::DeviceMessage;
 use super::{Args, Cuda, DeviceBuffer, Event, Function, LaunchConfig, Source, Stream};
 use crate::GpuError;
@@ -47,80 +46,12 @@ impl Drop for Mapped {
     }
 }
 
-/// One transfer: a message to another rank and one from it.
-#[derive(Clone, Copy)]
-struct Route {
-    message: DeviceMessage,
-    /// Place of the message in the memory of the other rank.
-    there: u64,
-    /// Flags of this device: a message has arrived; its place in the other memory is free.
-    arrived: u64,
-    free: u64,
-    /// The same flags of the other device.
-    arrived_there: u64,
-    free_there: u64,
-}
-
-/// The transfers of a set.
-struct Routes {
-    routes: Vec<Route>,
-    release: Release,
-    /// Their flags, written by other devices too.
-    flags: DeviceBuffer<u32>,
-}
-
-/// When the places of a set's messages become free again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Release {
-    /// When this rank sends the next messages of the set: it has read all of them then.
-    BySending,
-    /// When [`Peer::have_read`] says so, so that the other rank need not wait for this one.
-    Explicit,
-}
-
-impl Routes {
-    fn sends(&self) -> impl Iterator<Item = &Route> {
-        self.routes.iter().filter(|r| r.message.send_bytes > 0)
-    }
-
-    fn receives(&self) -> impl Iterator<Item = &Route> {
-        self.routes.iter().filter(|r| r.message.receive_bytes > 0)
-    }
-
-    /// Before messages are written.
-    fn open(&self, stream: &Stream) -> Result<(), GpuError> {
-        let mut batch = Vec::new();
-        if self.release == Release::BySending {
-            batch.extend(self.receives().map(|r| write(r.free_there, 1)));
-        }
-        batch.extend(self.sends().flat_map(|r| [wait(r.free, 1), write(r.free, 0)]));
-        in_stream(stream, &mut batch)
-    }
-
-    /// After messages are read.
-    fn release(&self, stream: &Stream) -> Result<(), GpuError> {
-        match self.release {
-            Release::BySending => Ok(()),
-            Release::Explicit => {
-                let mut batch: Vec<_> = self.receives().map(|r| write(r.free_there, 1)).collect();
-                in_stream(stream, &mut batch)
-            }
-        }
-    }
-
-    /// After messages are written, before others are read. Writing a flag makes earlier writes visible.
-    fn close(&self, stream: &Stream) -> Result<(), GpuError> {
-        let mut batch: Vec<_> = self.sends().map(|r| write(r.arrived_there, 1)).collect();
-        batch.extend(self.receives().flat_map(|r| [wait(r.arrived, 1), write(r.arrived, 0)]));
-        in_stream(stream, &mut batch)
-    }
-}
-
 /// The connection of this process's device with those of the other processes of the host.
 pub(super) struct Peer {
     cuda: Cuda,
     deadline: Duration,
     sets: Vec<Routes>,
+    ways: Ways,
     votes: Votes,
     /// Raises flags after a failure.
     side: Stream,
@@ -136,9 +67,9 @@ struct Votes {
     share: Function,
     minimum: Function,
     total: Function,
-    /// A row of [`WORDS`] numbers for each rank.
+    /// Two rows of [`WORDS`] numbers for each rank; kernels of votes.cu have the first one.
     rows: DeviceBuffer<u64>,
-    /// The addresses of this rank's row on all ranks.
+    /// The addresses of this rank's rows on all ranks.
     places: DeviceBuffer<u64>,
     size: usize,
 }
@@ -151,9 +82,9 @@ impl Peer {
     /// [`CommError::Peer`] if the devices cannot reach each other's memory.
     pub(super) fn connect(cuda: &Cuda, comm: &Arc<dyn Communicator>) -> Result<Self, GpuError> {
         let (rank, size) = (comm.rank(), comm.size());
-        let rows = DeviceBuffer::<u64>::zeros(cuda, "numbers of all ranks", size * WORDS)?;
-        let row = |rank: usize| rows.ptr_at(rank * WORDS);
-        let bytes = WORDS * size_of::<u64>();
+        let rows = DeviceBuffer::<u64>::zeros(cuda, "numbers of all ranks", 2 * size * WORDS)?;
+        let row = |rank: usize| rows.ptr_at(2 * rank * WORDS);
+        let bytes = 2 * WORDS * size_of::<u64>();
         let vote = |other| DeviceMessage {
             rank: other,
             send: row(rank),
@@ -169,6 +100,7 @@ impl Peer {
             cuda: cuda.clone(),
             deadline: deadline()?,
             sets: Vec::new(),
+            ways: Ways::agreed(cuda, comm.as_ref())?,
             votes: Votes { share: share?, minimum: minimum?, total: total?, rows, places, size },
             side: Stream::new(cuda)?,
             others: others(rank, &everywhere(comm.as_ref(), &process())?),
@@ -177,7 +109,8 @@ impl Peer {
         // SAFETY: the rows live as long as the connection.
         unsafe { peer.add(comm, &set, Release::Explicit) }?;
         let routes = peer.sets[0].routes.iter();
-        let places: Vec<_> = routes.map(|r| r.there).chain([peer.votes.rows.ptr_at(rank * WORDS)]).collect();
+        let places: Vec<_> =
+            routes.map(|r| r.there).chain([peer.votes.rows.ptr_at(2 * rank * WORDS)]).collect();
         peer.votes.places.upload(&places)?;
         Ok(peer)
     }
@@ -195,10 +128,7 @@ impl Peer {
         set: &[DeviceMessage],
         release: Release,
     ) -> Result<(), GpuError> {
-        // Whether a message has arrived, and whether its place on the other device is free.
-        let free = u32::from(release == Release::Explicit);
-        let first = [0, free].repeat(set.len().max(1));
-        let flags = DeviceBuffer::from_slice(&self.cuda, "flags of messages", &first)?;
+        let flags = Routes::flags(&self.cuda, set.len(), release)?;
         let own = Description::new(&self.cuda, set, &flags);
         let text = own.as_ref().map_or_else(|_| String::new(), Description::to_text);
         let texts = everywhere(comm.as_ref(), &text)?;
@@ -210,7 +140,7 @@ impl Peer {
         let mut failed = [f64::from(u8::from(routed.is_err()))];
         comm.max(&mut failed)?;
         match (failed, routed) {
-            ([0.0], routed) => self.sets.push(Routes { routes: routed?, release, flags }),
+            ([0.0], routed) => self.sets.push(Routes::new(routed?, release, flags, &self.ways)?),
             (_, Err(error @ GpuError::Ranks(_))) => return Err(error),
             (_, Err(error)) => return Err(peer(error.to_string())),
             (_, Ok(_)) => return Err(peer("another rank cannot reach the memory of a device".to_owned())),
@@ -239,20 +169,17 @@ impl Peer {
 
     /// Makes a stream wait until the places of a set's messages are free.
     pub(super) fn open(&self, stream: &Stream, set: usize) -> Result<(), GpuError> {
-        self.cuda.context().bind()?;
-        self.sets[set + 1].open(stream)
+        self.sets[set + 1].open(self.cuda.context(), stream)
     }
 
     /// Tells the other ranks that a set's messages are complete, and makes the stream wait for theirs.
     pub(super) fn close(&self, stream: &Stream, set: usize) -> Result<(), GpuError> {
-        self.cuda.context().bind()?;
-        self.sets[set + 1].close(stream)
+        self.sets[set + 1].close(self.cuda.context(), stream)
     }
 
     /// Tells the other ranks that a set's messages have been read.
     pub(super) fn have_read(&self, stream: &Stream, set: usize) -> Result<(), GpuError> {
-        self.cuda.context().bind()?;
-        self.sets[set + 1].release(stream)
+        self.sets[set + 1].release(self.cuda.context(), stream)
     }
 
     /// Replaces unsigned integers by their minima over all ranks.
@@ -261,7 +188,7 @@ impl Peer {
     /// As for [`Link::min`](super::Link::min).
     pub(super) unsafe fn min(&self, stream: &Stream, at: u64, count: usize) -> Result<(), GpuError> {
         // SAFETY: the caller's contract.
-        unsafe { self.vote(stream, &self.votes.minimum, at, count) }
+        unsafe { self.vote(stream, (|k| &k.least, &self.votes.minimum), at, count) }
     }
 
     /// Replaces the first `count` integers by their sums over all ranks.
@@ -272,29 +199,40 @@ impl Peer {
         count: usize,
     ) -> Result<(), GpuError> {
         // SAFETY: the numbers are those of a buffer, which the driver does not free before the work is done.
-        unsafe { self.vote(stream, &self.votes.total, values.ptr(), count) }
+        unsafe { self.vote(stream, (|k| &k.sums, &self.votes.total), values.ptr(), count) }
     }
 
     /// # Safety
     /// As for [`min`](Self::min).
-    unsafe fn vote(&self, stream: &Stream, kernel: &Function, at: u64, count: usize) -> Result<(), GpuError> {
+    unsafe fn vote(
+        &self,
+        stream: &Stream,
+        (one, several): (fn(&FlagKernels) -> &Function, &Function),
+        at: u64,
+        count: usize,
+    ) -> Result<(), GpuError> {
         let Votes { share, rows, places, size, .. } = &self.votes;
         assert!(count <= WORDS, "{count} numbers of each rank, but there is place for {WORDS}");
-        self.cuda.context().bind()?;
+        let (context, set) = (self.cuda.context(), &self.sets[0]);
+        context.bind()?;
+        // SAFETY: the caller's contract; the first set has routes to all other ranks.
+        if unsafe { set.combine(stream, one, (at, count), (places, rows, WORDS)) }? {
+            return Ok(());
+        }
         let config = LaunchConfig::new(1, VOTERS);
-        self.sets[0].open(stream)?;
+        set.open(context, stream)?;
         let mut args = Args::new();
         args.value(at).buffer(places).value(*size as u32).value(count as u32);
         // SAFETY: the arguments are those of the kernel in votes.cu; `count` numbers lie at `at` by the
         // caller's contract, and fit into the rows, which the other ranks do not use until the flag is
         // raised.
         unsafe { self.cuda.launch_on(stream, share, config, &args) }?;
-        self.sets[0].close(stream)?;
+        set.close(context, stream)?;
         args.clear();
-        args.value(at).buffer(rows).value(*size as u32).value(WORDS as u32).value(count as u32);
+        args.value(at).buffer(rows).value(*size as u32).value(2 * WORDS as u32).value(count as u32);
         // SAFETY: the arguments are those of the kernels in votes.cu; `rows` has a row for each rank.
-        unsafe { self.cuda.launch_on(stream, kernel, config, &args) }?;
-        self.sets[0].release(stream)
+        unsafe { self.cuda.launch_on(stream, several, config, &args) }?;
+        set.release(context, stream)
     }
 
     /// Waits for an event behind transfers.
@@ -333,12 +271,10 @@ impl Peer {
     fn release(&self, event: &Event) {
         let begun = Instant::now();
         while matches!(event.is_done(), Ok(false)) && begun.elapsed() < Duration::from_secs(10) {
-            for Routes { flags, .. } in &self.sets {
-                // SAFETY: the range is the whole array.
-                let raised = unsafe { sys::cuMemsetD32Async(flags.ptr(), 1, flags.len(), self.side.raw) };
-                if check("ending messages", raised).is_err() || self.side.synchronize().is_err() {
-                    return;
-                }
+            let stopped = self.ways.stop(&self.side);
+            let raised = stopped.and_then(|()| self.sets.iter().try_for_each(|set| set.raise(&self.side)));
+            if raised.and_then(|()| self.side.synchronize()).is_err() {
+                return;
             }
         }
     }
@@ -497,39 +433,4 @@ fn everywhere(comm: &dyn Communicator, own: &str) -> Result<Vec<String>, CommErr
 
 fn peer(reason: String) -> GpuError {
     CommError::Peer { reason }.into()
-}
-
-fn write(address: u64, value: u32) -> sys::CUstreamBatchMemOpParams {
-    let value = sys::CUstreamBatchMemOpParams_union_CUstreamMemOpWriteValueParams_st__bindgen_ty_1 { value };
-    let mut op = sys::CUstreamBatchMemOpParams { pad: [0; 6] };
-    op.writeValue = sys::CUstreamBatchMemOpParams_union_CUstreamMemOpWriteValueParams_st {
-        operation: Op::CU_STREAM_MEM_OP_WRITE_VALUE_32,
-        address,
-        __bindgen_anon_1: value,
-        flags: 0,
-        alias: 0,
-    };
-    op
-}
-
-fn wait(address: u64, value: u32) -> sys::CUstreamBatchMemOpParams {
-    let value = sys::CUstreamBatchMemOpParams_union_CUstreamMemOpWaitValueParams_st__bindgen_ty_1 { value };
-    let mut op = sys::CUstreamBatchMemOpParams { pad: [0; 6] };
-    op.waitValue = sys::CUstreamBatchMemOpParams_union_CUstreamMemOpWaitValueParams_st {
-        operation: Op::CU_STREAM_MEM_OP_WAIT_VALUE_32,
-        address,
-        __bindgen_anon_1: value,
-        flags: sys::CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_EQ as u32,
-        alias: 0,
-    };
-    op
-}
-
-fn in_stream(stream: &Stream, batch: &mut [sys::CUstreamBatchMemOpParams]) -> Result<(), GpuError> {
-    if batch.is_empty() {
-        return Ok(());
-    }
-    let (count, at) = (batch.len() as u32, batch.as_mut_ptr());
-    // SAFETY: the operations are complete; the driver copies them. The addresses are those of flags.
-    check("waiting for another device", unsafe { sys::cuStreamBatchMemOp_v2(stream.raw, count, at, 0) })
 }

@@ -126,6 +126,9 @@ void cp_async_wait(unsigned under_way);
 
 unsigned char* dynamic_shared();
 
+// A thread waits for another device: lets other processes go on. In vain for half a minute at most.
+void pause();
+
 // The upper 20 bits of a mantissa, as in the device's approximations.
 double coarse(double x);
 
@@ -138,6 +141,8 @@ void launch(dim3 grid, dim3 block, std::size_t shared, bool descending, void (*k
 
 // ---- CUDA names of the collectives -------------------------------------------------------------
 
+inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __nanosleep(unsigned) { shim::pause(); }
 inline void __syncthreads() { shim::meet_block("__syncthreads"); }
 inline void __syncwarp(unsigned = 0xffffffffu) { shim::meet_warp("__syncwarp"); }
 template <class T> T __shfl_sync(unsigned, T value, unsigned from) {
