@@ -51,6 +51,7 @@
 
 pub mod cli;
 pub mod code;
+pub mod communication;
 pub mod conditions;
 pub mod directory;
 pub mod export;

@@ -216,6 +216,7 @@ fn run_on(case: &Case, on: [&str; 2], mut command: Command) -> Found {
 
 /// Checks that two ranks that share the emulated device, by each plane, leave the numbers of one.
 fn two_ranks_leave(of_one: &Found, case: &Case, emulator: &Emulator, keys: &[&str]) {
+    let mut sent = Vec::new();
     for plane in ["peer", "staged"] {
         let mut command = emulator.command(env!("CARGO_BIN_EXE_dgsuite"));
         command.env("DGSUITE_DEVICE_PLANE", plane).env("DGSUITE_COMM_TIMEOUT", "60");
@@ -226,7 +227,11 @@ fn two_ranks_leave(of_one: &Found, case: &Case, emulator: &Emulator, keys: &[&st
             assert!(one == two && one.is_some(), "{plane} {key}: {one:?} and {two:?}");
         }
         assert_eq!(of_one.tables, found.tables, "{plane}");
+        sent.push(["messages", "bytes"].map(|of| found.summary["communication"][of].as_u64().unwrap()));
     }
+    // Those of graphs are counted as they are sent.
+    assert!(sent[0] == sent[1] && sent[0][1] > 8 * sent[0][0] && sent[0][0] > 0, "{sent:?}");
+    assert_eq!(of_one.summary["communication"]["messages"], 0);
 }
 
 /// Returns whether two numbers agree to rounding; with `single`, to rounding of 24 bits.

@@ -51,6 +51,7 @@
 //! ```
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 mod alone;
@@ -67,6 +68,7 @@ pub(crate) mod process;
 mod served;
 mod sockets;
 mod threads;
+mod traffic;
 mod unequal;
 
 pub use alone::Alone;
@@ -78,6 +80,7 @@ pub use joint::Joint;
 pub use launch::{COMM_PLANE_VARIABLE, Launch, connect, launched};
 pub use mpi::{MPI_ADAPTER, MPI_VARIABLE, Mpi, mpi_library};
 pub use threads::{Delay, Loss, ThreadOptions, Threads, on_each, threads, threads_with};
+pub use traffic::{Amount, Counted, Traffic};
 pub use unequal::{one_works, pass};
 
 /// The environment variable with the deadline of every wait, in seconds.
@@ -150,6 +153,11 @@ pub trait Communicator: Send + Sync {
     /// Returns the error with which the next operation would end, as far as it is known without waiting:
     /// planes whose connections show that a rank has ended.
     fn failure(&self) -> Option<CommError> {
+        None
+    }
+
+    /// What this rank has sent, if it is counted.
+    fn traffic(&self) -> Option<&Arc<Traffic>> {
         None
     }
 

@@ -49,7 +49,7 @@ mod stream;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 pub use crate::vector::{CudaItems, CudaSummation, EXACT_HEADER, ItemLists, Permutation, REDUCE_HEADER};
@@ -65,6 +65,7 @@ pub use module::{Function, Module};
 pub use source::{DEVICE_HEADER, Options, Source};
 pub use stream::{Event, Stream};
 
+use crate::comm::Traffic;
 use crate::vector::cuda::Kernels;
 use crate::{GpuError, Scalar};
 use device::Context;
@@ -92,6 +93,8 @@ struct Inner {
     vectors: Mutex<HashMap<&'static str, Arc<Kernels>>>,
     /// The first failure of an operation that could not return it.
     failure: Mutex<Option<GpuError>>,
+    /// Where messages of this device are counted.
+    traffic: OnceLock<Arc<Traffic>>,
 }
 
 /// The state of a text.
@@ -137,7 +140,8 @@ impl Cuda {
         let context = Context::on(ordinal)?;
         let (stream, recorded) = (Stream::main(&context), Stream::recorded(&context));
         let (modules, vectors, failure) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Ok(Self { inner: Arc::new(Inner { stream, recorded, cache, modules, vectors, failure }) })
+        let traffic = OnceLock::new();
+        Ok(Self { inner: Arc::new(Inner { stream, recorded, cache, modules, vectors, failure, traffic }) })
     }
 
     /// The devices that the driver reports, at least one.
@@ -287,6 +291,16 @@ impl Cuda {
     pub fn take_failure(&self) -> Result<(), GpuError> {
         let mut failure = self.inner.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Counts messages of this device with those of its rank; of several calls the first one counts.
+    pub(crate) fn counts_in(&self, traffic: &Arc<Traffic>) {
+        self.inner.traffic.get_or_init(|| Arc::clone(traffic));
+    }
+
+    /// Where messages of this device are counted, if there are some.
+    pub(crate) fn traffic(&self) -> Option<&Arc<Traffic>> {
+        self.inner.traffic.get()
     }
 
     fn context(&self) -> &Arc<Context> {

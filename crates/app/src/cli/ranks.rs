@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use dgsuite_gpu::comm::{self, CommError, Communicator, Guard, Launch};
+use dgsuite_gpu::comm::{self, CommError, Communicator, Counted, Guard, Launch};
 use dgsuite_gpu::cores;
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_ops::{OpsError, agree};
@@ -65,7 +65,7 @@ impl Team {
             tell(rank, Some(Code::Ranks), &error.to_string());
             1
         })?;
-        Ok(Self { guard: Some(Arc::new(guard)), comm: Some(comm), place })
+        Ok(Self { guard: Some(Arc::new(guard)), comm: Some(Counted::new(comm)), place })
     }
 
     /// Sets what the ranks have to do with a run.

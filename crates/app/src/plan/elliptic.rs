@@ -8,6 +8,7 @@ mod resolved;
 
 use std::sync::Arc;
 
+use crate::communication::PER_ITERATION;
 use dgsuite_gpu::comm::{CommError, Communicator, one_works};
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::{OpsError, agree};
@@ -371,7 +372,7 @@ fn known_values(exact: bool, study: bool) -> KnownValues {
     for section in exact.then_some("error").into_iter().chain((exact && study).then_some("rate")) {
         names.extend(NORMS.map(|norm| format!("{section}.{norm}.u")));
     }
-    names.extend(ALWAYS.map(str::to_owned));
+    names.extend(ALWAYS.into_iter().chain(PER_ITERATION).map(str::to_owned));
     KnownValues::of(names, study)
 }
 

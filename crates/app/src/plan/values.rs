@@ -1,5 +1,6 @@
 //! The values of a summary that checks may name, so that a mistyped one is rejected before the run.
 
+use crate::communication::PER_STEP;
 use crate::file::problem::{InputError, Problem};
 use crate::file::source::Located;
 use crate::models::reference::Reference;
@@ -101,7 +102,7 @@ impl KnownValues {
         if steady {
             names.push("steady.residual".to_owned());
         }
-        names.extend(ALWAYS.map(str::to_owned));
+        names.extend(ALWAYS.into_iter().chain(PER_STEP).map(str::to_owned));
         Self { names, study }
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::communication::Communication;
 use dgsuite_output::checkpoint::Section;
 use dgsuite_solve::{Iterations, SolveStatistics};
 
@@ -32,6 +33,9 @@ pub struct Tally {
     pub stopped: bool,
     /// Residual of a steady run, relative to its largest value.
     pub ratio: Option<f64>,
+    /// What the ranks have sent in steps, with what their monitors and results needed, if the run came to an
+    /// end.
+    pub communication: Communication,
 }
 
 /// Counts since a step, usually the first one.

@@ -13,6 +13,7 @@ pub use self::failure::Failure;
 use super::log::Log;
 use super::{Ending, Run, Status};
 use crate::code::Code;
+use crate::communication::{Communication, so_far};
 use crate::directory::Directory;
 use crate::file::problem::{InputError, Problem};
 use crate::monitors::not_finite::NotFinite;
@@ -154,7 +155,11 @@ impl Run for EllipticRun {
             described.operator_s + described.device_s,
             described.preconditioner_s
         ));
+        let comm = self.plan.setup.comm.clone();
+        let before = so_far(comm.as_ref());
         let solved = self.solve(log);
+        // A failure of the communication is in the outcome.
+        let sent = Communication::since(before, comm.as_ref()).unwrap_or_default();
         let lines = self.solver.describe().lines.as_ref();
         let failed = |error| Failure::of(error, solved.bad_datum.as_ref(), (&self.plan, lines));
         let failure = solved.outcome.as_ref().err().map(failed);
@@ -167,7 +172,7 @@ impl Run for EllipticRun {
         not_finite.take().iter().for_each(|warning| log.warn(warning));
         let output_s = start.elapsed().as_secs_f64();
         let plan = &self.plan;
-        let mut summary = summary::facts(plan, &self.solver, &solved, self.setup_s, output_s);
+        let mut summary = summary::facts(plan, &self.solver, (&solved, sent), self.setup_s, output_s);
         let mut last = Vec::new();
         let kind = |code: Option<Code>| code.map_or_else(String::new, |code| format!("[{code}]"));
         let (status, message, code) = match (failure, written) {

@@ -11,6 +11,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use crate::communication::{Communication, so_far};
 use dgsuite_timeint::{
     Adaptive, Controller, Patience, Schedule, Steady, StepSize, TimePoint, Tolerance, Verdict,
 };
@@ -23,9 +24,9 @@ use super::sections;
 use crate::pipeline::time::SteadySpec;
 use crate::plan::Plan;
 use dgsuite_output::writer::WriterError;
-use dgsuite_solve::ROOT;
 use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Taken, Trail};
 use dgsuite_solve::post::{Surface, slow_outflow};
+use dgsuite_solve::{ROOT, SystemError};
 
 /// Steps between two evaluations of the residual in a steady run: each costs a right-hand side.
 const RESIDUAL_INTERVAL: u64 = 10;
@@ -141,6 +142,7 @@ impl<'a> March<'a> {
         self.write(outputs, Moment::Start)?;
         self.log.start_bar();
         self.started = Instant::now();
+        let before = so_far(Some(&self.plan.setup.comm));
         let result = match self.plan.time.steady {
             Some(steady) => self.run_steady(steady, outputs),
             None => self.run_unsteady(outputs),
@@ -149,6 +151,8 @@ impl<'a> March<'a> {
         let result = result.map_err(|error| self.with_fastest(error));
         // A run that did not reach a steady state still has a valid state.
         if matches!(result, Ok(()) | Err(RunError::NotSteady { .. })) {
+            let sent = Communication::since(before, Some(&self.plan.setup.comm));
+            self.tally.communication = sent.map_err(|lost| SystemError::Ops(lost.into()))?;
             self.write(outputs, Moment::End)?;
             self.warn_of_slow_outflows()?;
         }

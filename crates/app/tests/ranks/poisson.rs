@@ -74,6 +74,8 @@ fn poisson_on_ranks_leaves_the_files_of_one() {
             assert!(log.contains(&format!("{ranks} ranks (mpi), each on cpu")), "{log}");
             let summary = case.summary(&results);
             assert_eq!(summary["ranks"], ranks);
+            let sent = |summary: &Value| summary["communication"]["messages_per_iteration"].as_f64().unwrap();
+            assert!(sent(&summary) > 2.0 && sent(&whole) == 0.0, "{}", summary["communication"]);
             for key in keys {
                 assert!(summary[key] == whole[key] && !whole[*key].is_null(), "{key} on {ranks} ranks");
             }

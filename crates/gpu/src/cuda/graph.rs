@@ -5,6 +5,7 @@ use cudarc::driver::{result, sys};
 use super::driver::{check, wrapped};
 use super::{Cuda, Stream};
 use crate::GpuError;
+use crate::comm::Amount;
 
 /// Launches and copies that start together, without the cost of separate launches.
 ///
@@ -15,6 +16,8 @@ pub struct Graph {
     cuda: Cuda,
     exec: sys::CUgraphExec,
     n_nodes: usize,
+    /// What a launch sends to other ranks.
+    sends: Amount,
 }
 
 // SAFETY: one thread at a time uses the handle (`launch` is the only use, and the driver orders it).
@@ -39,8 +42,13 @@ impl Cuda {
         wrapped("starting to record", unsafe { result::stream::begin_capture(stream.raw, MODE) })?;
         // `open` ends the recording even if `work` fails.
         let open = Recording(stream);
+        let sent = || self.traffic().map(|traffic| traffic.now()).unwrap_or_default();
+        let before = sent();
         let worked = work(stream);
         let graph = open.end();
+        // Only launches send.
+        let sends = sent() - before;
+        self.traffic().inspect(|traffic| traffic.take(sends));
         drop(turn);
         let graph = match (worked, graph) {
             (Ok(()), Ok(graph)) => graph,
@@ -69,7 +77,7 @@ impl Cuda {
         let _ = unsafe { result::graph::destroy(graph) };
         check("counting what was recorded", counted)?;
         check("creating a graph", made)?;
-        Ok(Graph { cuda: self.clone(), exec, n_nodes })
+        Ok(Graph { cuda: self.clone(), exec, n_nodes, sends })
     }
 }
 
@@ -108,6 +116,7 @@ impl Graph {
     /// The errors of the driver.
     pub fn launch_on(&self, stream: &Stream) -> Result<(), GpuError> {
         self.cuda.context().bind()?;
+        self.cuda.traffic().inspect(|traffic| traffic.add(self.sends));
         // SAFETY: both handles live as long as their owners.
         wrapped("launching a graph", unsafe { result::graph::launch(self.exec, stream.raw) })
     }

@@ -17,7 +17,7 @@ use super::peer::Peer;
 use super::stream::{Event, Stream};
 use super::{Cuda, DeviceBuffer};
 use crate::GpuError;
-use crate::comm::{CommError, Communicator, Exchange, Partner};
+use crate::comm::{Amount, CommError, Communicator, Exchange, Partner};
 
 /// The environment variable that chooses the plane: `nccl`, `peer` or `staged`.
 pub const PLANE_VARIABLE: &str = "DGSUITE_DEVICE_PLANE";
@@ -181,6 +181,9 @@ impl Link {
                 Plane::Staged(sets.iter().map(|set| exchange_of(comm, set)).collect::<Result<_, _>>()?)
             }
         };
+        if let Some(traffic) = comm.traffic() {
+            cuda.counts_in(traffic);
+        }
         Ok(Self { cuda: cuda.clone(), sets, plane, failed: None, done: Event::new(cuda)? })
     }
 
@@ -246,6 +249,7 @@ impl Link {
     /// # Panics
     /// If there is no such set.
     pub fn run_in(&mut self, stream: &Stream, set: usize) -> Result<(), GpuError> {
+        self.count_messages(set);
         let transfers = &self.sets[set];
         match &mut self.plane {
             // SAFETY: the addresses are the contract of `new`.
@@ -279,6 +283,20 @@ impl Link {
                 }
                 stream.synchronize()
             }
+        }
+    }
+
+    /// Counts the messages of a set, but those of the communicator, which counts its own.
+    fn count_messages(&self, set: usize) {
+        if let (true, Some(traffic)) = (self.is_recordable(), self.cuda.traffic()) {
+            traffic.add(Amount::of(self.sets[set].iter().map(|message| message.send_bytes)));
+        }
+    }
+
+    /// Counts an agreement.
+    fn count_agreement(&self) {
+        if let (true, Some(traffic)) = (self.is_recordable(), self.cuda.traffic()) {
+            traffic.add(Amount::AGREEMENT);
         }
     }
 
@@ -319,7 +337,10 @@ impl Link {
     /// If there is no such set.
     pub fn close(&mut self, stream: &Stream, set: usize) -> Result<(), GpuError> {
         match &self.plane {
-            Plane::Peer(peer) => peer.close(stream, set),
+            Plane::Peer(peer) => {
+                self.count_messages(set);
+                peer.close(stream, set)
+            }
             Plane::Nccl(_) | Plane::Staged(_) => self.run_in(stream, set),
         }
     }
@@ -348,6 +369,7 @@ impl Link {
     /// The address is that of `count` integers of 64 bits on this device, which live until the stream has
     /// passed this work, also when a graph repeats it.
     pub unsafe fn min(&self, at: u64, count: usize) -> Result<bool, GpuError> {
+        self.count_agreement();
         let stream = Stream::current(self.cuda.context());
         match &self.plane {
             // SAFETY: the caller's contract.
@@ -368,6 +390,7 @@ impl Link {
     /// If there are not so many integers.
     pub fn sum(&self, values: &mut DeviceBuffer<i64>, count: usize) -> Result<bool, GpuError> {
         assert!(count <= values.len(), "{count} integers of {}", values.len());
+        self.count_agreement();
         let stream = Stream::current(self.cuda.context());
         match &self.plane {
             Plane::Nccl(nccl) => Ok(nccl.sum(&stream, values, count).map(|()| true)?),

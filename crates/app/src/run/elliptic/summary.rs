@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::communication::Communication;
 use crate::plan::elliptic::EllipticPlan;
 use crate::plan::print::{elements_by_shape, lines_to_json};
 use dgsuite_solve::elliptic::{Elliptic, Errors, Solved};
@@ -10,7 +11,7 @@ use dgsuite_solve::elliptic::{Elliptic, Errors, Solved};
 pub(super) fn facts(
     plan: &EllipticPlan,
     solver: &Elliptic,
-    solved: &Solved,
+    (solved, sent): (&Solved, Communication),
     setup_s: f64,
     output_s: f64,
 ) -> Map<String, Value> {
@@ -48,6 +49,7 @@ pub(super) fn facts(
         },
         "space": { "order": plan.setup.order, "dofs": described.dofs, "penalty": plan.setup.penalty },
         "timing": { "setup_s": setup_s, "run_s": solved.right_hand_side_s + solved.solve_s, "output_s": output_s },
+        "communication": sent.to_json("iteration", solved.iterations() as u64),
         "memory": {
             "expected": plan.outline.memory as u64,
             "peak": crate::plan::memory::peak().map(|peak| peak as u64),

@@ -103,6 +103,7 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Flow) -> Map<String, Value> {
         timing.insert("phases".to_owned(), of_phases(&solves.seconds));
     }
     put("timing", timing);
+    put("communication", facts.tally.communication.to_json("step", facts.tally.steps));
     put(
         "memory",
         json!({ "expected": plan.outline.memory as u64, "peak": memory::peak().map(|peak| peak as u64) }),
