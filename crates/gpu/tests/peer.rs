@@ -183,12 +183,17 @@ fn lost_child() {
     let set = (0..3).filter(|&other| other != comm.rank()).map(message).collect();
     // SAFETY: the array lives longer than the link.
     let mut link = unsafe { Link::on(&cuda, &comm, vec![set], DevicePlane::Peer) }.unwrap();
+    let of_operators = JointLink::new(&cuda, &Arc::new(Joint::new(Arc::clone(&comm)))).unwrap();
+    let mut sums = DeviceBuffer::from_slice(&cuda, "a test", &[1_i64; ExactSum::WORDS]).unwrap();
     if comm.rank() == 2 {
         std::process::exit(7);
     }
     link.run(0).unwrap();
     let error = link.wait().expect_err("rank 2 has ended");
     assert!(matches!(error, GpuError::Ranks(CommError::Left { rank: 2 })), "{error}");
+    of_operators.sum(&mut sums, ExactSum::WORDS).unwrap();
+    of_operators.wait().expect_err("rank 2 has ended");
+    assert!(matches!(of_operators.joint().take_failure(), Some(CommError::Left { rank: 2 })));
 }
 
 fn emulator() -> Option<Emulator> {

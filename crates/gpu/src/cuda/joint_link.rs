@@ -13,7 +13,8 @@ use crate::{ExactSum, GpuError, sum_all};
 
 /// A [`Link`] that many operators share. Its sets run in the device's main stream, one after the other.
 ///
-/// After the first failure nothing is sent any more: all functions return it at once.
+/// After the first failure nothing is sent any more: all functions return it at once. It is also that of the
+/// [`Joint`], since numbers that follow from messages that never came may fail first elsewhere.
 pub struct JointLink {
     cuda: Cuda,
     joint: Arc<Joint>,
@@ -25,19 +26,6 @@ pub struct JointLink {
 struct Inner {
     link: Link,
     failed: Option<CommError>,
-}
-
-impl Inner {
-    fn run<T>(&mut self, work: impl FnOnce(&mut Link) -> Result<T, GpuError>) -> Result<T, GpuError> {
-        if let Some(failed) = &self.failed {
-            return Err(failed.clone().into());
-        }
-        let done = work(&mut self.link);
-        if let Err(GpuError::Ranks(failed)) = &done {
-            self.failed = Some(failed.clone());
-        }
-        done
-    }
 }
 
 impl JointLink {
@@ -81,6 +69,19 @@ impl JointLink {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn run<T>(&self, work: impl FnOnce(&mut Link) -> Result<T, GpuError>) -> Result<T, GpuError> {
+        let mut inner = self.lock();
+        if let Some(failed) = &inner.failed {
+            return Err(failed.clone().into());
+        }
+        let done = work(&mut inner.link);
+        if let Err(GpuError::Ranks(failed)) = &done {
+            inner.failed = Some(failed.clone());
+            self.joint.kept(Err::<(), _>(failed.clone()));
+        }
+        done
+    }
+
     /// Adds a set of messages and returns its number. Collective.
     ///
     /// # Errors
@@ -90,7 +91,7 @@ impl JointLink {
     /// As for [`Link::add`].
     pub unsafe fn add(&self, set: Vec<DeviceMessage>) -> Result<usize, GpuError> {
         // SAFETY: the caller's contract.
-        self.lock().run(|link| unsafe { link.add(self.joint.comm(), set, true) })
+        self.run(|link| unsafe { link.add(self.joint.comm(), set, true) })
     }
 
     /// As [`Link::places`].
@@ -110,7 +111,7 @@ impl JointLink {
         pack: impl FnOnce() -> Result<(), GpuError>,
         unpack: impl FnOnce() -> Result<(), GpuError>,
     ) -> Result<(), GpuError> {
-        self.lock().run(|link| {
+        self.run(|link| {
             let stream = Stream::current(self.cuda.context());
             link.open(&stream, set)?;
             pack()?;
@@ -126,7 +127,7 @@ impl JointLink {
     /// # Errors
     /// [`GpuError::Ranks`], and errors of the device.
     pub fn sum(&self, words: &mut DeviceBuffer<i64>, count: usize) -> Result<(), GpuError> {
-        self.lock().run(|link| {
+        self.run(|link| {
             if link.sum(words, count)? {
                 return Ok(());
             }
@@ -154,7 +155,7 @@ impl JointLink {
             // SAFETY: the argument is the kernel's, a number of 64 bits.
             unsafe { self.cuda.launch(&self.complement, LaunchConfig::new(1, 1), &args) }
         };
-        self.lock().run(|link| {
+        self.run(|link| {
             if !link.sums() {
                 let mut all = numbers.to_vec()?;
                 self.joint.comm().max(&mut all[at..=at])?;
@@ -172,6 +173,6 @@ impl JointLink {
     /// # Errors
     /// As for [`Link::wait`].
     pub fn wait(&self) -> Result<(), GpuError> {
-        self.lock().run(|link| link.wait())
+        self.run(|link| link.wait())
     }
 }
