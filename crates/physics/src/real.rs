@@ -125,6 +125,13 @@ pub trait Real:
         special::erf(self)
     }
 
+    /// Square root of a sum of squares. [`Dual`] numbers take zero for the derivative where all of them are
+    /// zero, at the tip of a cone.
+    #[inline(always)]
+    fn sqrt_of_squares(self) -> Self {
+        self.sqrt()
+    }
+
     /// Reciprocal, `1/self`.
     #[inline(always)]
     fn recip(self) -> Self {

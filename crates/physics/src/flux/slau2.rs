@@ -54,7 +54,8 @@ where
         let c = (half * (m.c2.sqrt() + p.c2.sqrt())).named("c_mean");
         let inverse = c.recip();
         let (mach_m, mach_p) = (m.vn * inverse, p.vn * inverse);
-        let speed = (half * (dot(&m.v, &m.v) + dot(&p.v, &p.v))).sqrt().named("flow_speed");
+        let square = half * (dot(&m.v, &m.v) + dot(&p.v, &p.v));
+        let speed = square.sqrt_of_squares().named("flow_speed");
 
         let (slow_m, slow_p) = (m.vn.abs(), p.vn.abs());
         let towards = -(mach_m.min(zero).max(-one));

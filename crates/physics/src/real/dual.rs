@@ -105,6 +105,14 @@ impl<R: Real> Real for Dual<R> {
         Self::new(root, self.derivative / (root + root))
     }
     #[inline(always)]
+    fn sqrt_of_squares(self) -> Self {
+        let root = self.value.sqrt_of_squares();
+        let zero = R::lit(0.0);
+        let away = zero.lt(root);
+        let slope = R::select(away, self.derivative, zero) / R::select(away, root + root, R::lit(1.0));
+        Self::new(root, slope)
+    }
+    #[inline(always)]
     fn abs(self) -> Self {
         let positive = R::lit(0.0).le(self.value);
         Self::new(self.value.abs(), R::select(positive, self.derivative, -self.derivative))
@@ -215,6 +223,7 @@ mod tests {
     fn derivatives_of_all_functions_agree_with_differences() {
         for x in [0.3, 0.9, 1.7] {
             check("sqrt", x, Real::sqrt);
+            check("sqrt of squares", x, |x| (x * x).sqrt_of_squares());
             check("abs", -x, Real::abs);
             check("exp", x, Real::exp);
             check("ln", x, Real::ln);
@@ -241,6 +250,16 @@ mod tests {
     fn powers_of_a_negative_base_with_a_fixed_exponent_have_a_derivative() {
         let y = Dual::variable(-2.0).powf(Dual::lit(3.0));
         assert_eq!((y.value, y.derivative), (-8.0, 12.0));
+    }
+
+    #[test]
+    fn lengths_have_a_derivative_of_zero_at_the_tip_of_their_cone() {
+        let length = |x: Dual<f64>| (x * x).sqrt_of_squares();
+        assert_eq!((length(Dual::variable(0.0)).value, length(Dual::variable(0.0)).derivative), (0.0, 0.0));
+        assert_eq!(
+            (length(Dual::variable(-3.0)).value, length(Dual::variable(-3.0)).derivative),
+            (3.0, -1.0)
+        );
     }
 
     #[test]
