@@ -19,6 +19,7 @@
 //! | exact solutions | [`Exact`], [`exact::by_name`], [`exact::RiemannProblem`], vortices, waves |
 //! | source terms | [`Source`]: [`source::Manufactured`], [`source::FormulaSource`] |
 //! | source terms of the state, with [`Coefficients`] of place | [`Reaction`]: [`reaction::Sponge`], [`reaction::BodyForce`] |
+//! | a law and its linearisation as one law | [`Tangent`], also of the fluxes, conditions and source terms above |
 //! | formulas of users | [`formula::Formula`], [`formula::FormulaExact`] |
 //! | device code | [`trace::device_fn`], [`trace::Parameters`], [`trace::Recording`], [`graph::Graph`] |
 //!
@@ -61,6 +62,7 @@ pub mod real;
 pub mod reference;
 pub mod source;
 pub mod suggest;
+pub mod tangent;
 pub mod trace;
 pub mod two_point;
 
@@ -78,6 +80,7 @@ pub use navier_stokes::NavierStokes;
 pub use reaction::Reaction;
 pub use real::{Dual, Lanes, Real};
 pub use source::Source;
+pub use tangent::Tangent;
 pub use two_point::TwoPointFlux;
 
 /// The example of the README as a test.

@@ -17,4 +17,6 @@ mod numbers;
 mod solutions;
 mod sources;
 mod states;
+mod tangent;
+mod tangent_pairs;
 mod two_point;

@@ -1,15 +1,17 @@
 //! The printed code, compiled by the machine's C++ compiler, computes the same bits as Rust.
 
 use crate::sources::{
-    AIR, CONVECTION, COUPLING, Face, Flux, FluxOf, Formula, INFLOW, OPEN, Open, Outer, OuterOf, Random,
+    AIR, CONVECTION, COUPLING, Face, Flux, FluxOf, Formula, GAS, INFLOW, OPEN, Open, Outer, OuterOf, Random,
     Reactions, SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, fluxes_of_gas, for_each_formula,
     of_walls, print,
 };
+use crate::tangents::{Along, Rubbing, Streams, for_each_tangent};
 use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS};
 use dgsuite_physics::two_point::KennedyGruber;
 use dgsuite_physics::{
-    Central, CurvedSlipWall, FarField, InflowProtected, Penalty, PenaltyFlux, PressureOutlet, Real, Rusanov,
-    SlipWall, TransportFlux, ZeroNormalVelocity, ZeroPressure, ZeroVelocity, gas_fluxes,
+    Central, CurvedSlipWall, FarField, Hllc, InflowProtected, Penalty, PenaltyFlux, PressureOutlet, Real,
+    Roe, Rusanov, Slau2, SlipWall, Tangent, TransportFlux, ZeroNormalVelocity, ZeroPressure, ZeroVelocity,
+    gas_fluxes,
 };
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -147,7 +149,9 @@ fn compare<T: Bits>(compiler: &str) {
         let allowed = if powers { 16 } else { 0 };
         for i in 0..CASES * n {
             let ((value, bits), rust) = (computed.next().unwrap(), expected.next().unwrap());
-            let distance = rust.distance(bits);
+            // Derivatives may be zeros of different signs: printed code leaves out products with zero.
+            let zeros = name.starts_with("tangent") && value == 0.0 && rust.abs().distance(0) == 0;
+            let distance = if zeros { 0 } else { rust.distance(bits) };
             assert!(distance <= allowed, "{name} ({}), value {i}: C++ {value:e}, Rust {rust:?}", T::NAME);
         }
     }

@@ -5,3 +5,4 @@ mod compiled;
 mod recorded;
 mod snapshots;
 mod sources;
+mod tangents;

@@ -273,6 +273,7 @@ macro_rules! for_each_formula {
         for_each_formula!(@both $visit, open, OuterOf(COUPLING, ZeroPressure), 3, 4);
         for_each_formula!(@both $visit, reflected, OuterOf(TRANSPORT, ZeroNormalVelocity), 4, 6);
         for_each_formula!(@both $visit, protected, OuterOf(CONVECTION, InflowProtected), 2, 3);
+        for_each_tangent!($visit);
     };
     (@dims $visit:ident, $name:ident, $formula:expr) => {
         for_each_formula!(@both $visit, $name, $formula, 4, 5);
