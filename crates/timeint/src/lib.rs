@@ -16,6 +16,7 @@
 //! | step size | [`Controller`], [`Schedule`], [`StepSize`] | CFL or fixed, exact landing |
 //! | error control | [`Adaptive`] | step sizes from an embedded solution |
 //! | implicit formula | [`weights()`], [`Multistep`] | backward differences and extrapolation, unequal steps |
+//! | Newton steps | [`PseudoTime`], [`SteadyProblem`] | implicit steps towards a steady state, of growing size |
 //! | steady state | [`Steady`] | converged, at the level of rounding, stagnated or diverged |
 //!
 //! ```
@@ -47,6 +48,7 @@ mod controller;
 mod error;
 mod integrals;
 mod multistep;
+mod newton;
 mod rhs;
 mod scheme;
 mod steady;
@@ -58,6 +60,7 @@ pub use controller::{
 };
 pub use error::TimeError;
 pub use multistep::{Multistep, Weights, weights};
+pub use newton::{Direction, NewtonStep, PseudoTime, SteadyProblem};
 pub use rhs::{FnRhs, Rhs, RunningSum, Stage, from_fn};
 pub use scheme::{Base, Mean, Row, Scheme, Tableau};
 pub use steady::{Patience, Progress, Steady, Tolerance, Verdict};
