@@ -97,6 +97,34 @@ impl<V: Vector> Gmres<V> {
         Ok(Solution { iterations: history.len() - 1, residuals: history, true_residual: residual, target })
     }
 
+    /// Replaces `x` by the combination of preconditioned directions with the least residual of `A x = b`,
+    /// from zero, with as many directions as there are before a restart: an approximate inverse of a few
+    /// products, as a preconditioner of [flexible](Gmres) iterations. Numbers that are not finite leave `x`
+    /// at zero.
+    ///
+    /// # Panics
+    /// If lengths do not fit.
+    #[track_caller]
+    pub fn approximate(
+        &mut self,
+        a: &impl LinearOperator<V>,
+        m: &mut impl Preconditioner<V>,
+        b: &V,
+        x: &mut V,
+    ) {
+        assert_eq!(a.n_rows(), b.len(), "A x = b needs as many entries in b as A has rows");
+        x.fill(0.0);
+        self.v[0].copy_from(b);
+        let residual = self.v[0].norm2();
+        if !residual.is_finite() || residual == 0.0 {
+            return;
+        }
+        let (most, mut history) = (self.z.len(), vec![residual]);
+        if self.cycle(a, m, x, residual, 0.0, most, &mut history).is_err() {
+            x.fill(0.0);
+        }
+    }
+
     /// One cycle: computes the `x` of least residual in the space of the directions; `v[0]` holds the
     /// residual.
     fn cycle(
