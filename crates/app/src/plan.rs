@@ -286,6 +286,12 @@ impl Plan {
             return Err(InputError::nowhere(Problem::Setup { error }));
         }
         setup.threads = choices.threads(setup.threads);
+        if let Some(newton) = &pipeline.time.newton
+            && let Some(instead) = dgsuite_solve::implicit::lacks(&setup)
+        {
+            let (key, value) = ("time.steady.solver".to_owned(), "newton".to_owned());
+            return Err(InputError::at(&newton.place, Problem::Unsupported { key, value, instead }));
+        }
         let outline = Outline {
             title: pipeline.title.clone(),
             mesh: setup.mesh.clone(),
@@ -340,7 +346,7 @@ fn checks(
 ) -> Result<(KnownValues, Vec<CheckSpec>), InputError> {
     let compared =
         pipeline.monitors.iter().any(|m| m.spec.has_exact()) || initial.is_some_and(StateSpec::is_solution);
-    let steady = pipeline.time.steady.is_some();
+    let steady = pipeline.time.steady.map(|steady| steady.newton);
     let known = KnownValues::new(variables, &pipeline.monitors, compared, steady, choices.case_of_study);
     let known =
         known.with_triggers(conditions_of(pipeline)).with_reference(pipeline.physics.reference.as_ref());
@@ -488,6 +494,9 @@ const MOST_SPLIT_ORDER: usize = 9;
 
 /// Returns a feature that this file needs and that devices do not have.
 fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
+    if pipeline.time.newton.is_some() {
+        return Some("Newton steps");
+    }
     let physics = &pipeline.physics;
     let added = physics.source.is_some() || physics.sponge.is_some() || physics.body_force.is_some();
     match (&physics.model, added) {
@@ -542,6 +551,7 @@ fn setup(
         split_flux: space.split_flux,
         correction,
         boundaries,
+        newton: pipeline.time.newton.as_ref().map(|newton| newton.value),
         scheme: pipeline.time.scheme,
         step_measure: step_measure(pipeline),
         precision: pipeline.precision,

@@ -357,7 +357,7 @@ fn what_this_version_does_not_have() {
 #[test]
 fn viscous_flows_that_are_not_complete() {
     let reference = "reference: { mach: 0.2, reynolds: 100, length: 1 }";
-    let table: [(&str, &str, &[&str]); 29] = [
+    let table: [(&str, &str, &[&str]); 30] = [
         (
             ", reference: { mach: 0.2, reynolds: 100, length: 1 }",
             ", viscosity: { constant: 0.01 }",
@@ -430,6 +430,11 @@ fn viscous_flows_that_are_not_complete() {
             "length: 1 }",
             "length: 1, angle: 400*deg }",
             &["`physics.reference.angle` is 6.98", "between -360*deg and 360*deg", "case.yaml:4:"],
+        ),
+        (
+            "{ steps: 1 }",
+            "{ dt: 0.01, steady: { solver: newton } }",
+            &["`time.steady.solver` and `time.dt` exclude each other", "case.yaml:12:"],
         ),
         (
             "{ steps: 1 }",

@@ -185,3 +185,53 @@ fn local_steps_that_fail_from_a_uniform_flow_pass_from_a_lower_order_as_the_advi
     let outcome = case.dgsuite(&more);
     assert!(outcome.stderr.contains("error[not-steady]"), "{}", outcome.stderr);
 }
+
+/// The wave of [`DUCT`] is not steady after 1,500 explicit steps.
+#[test]
+fn newton_steps_need_no_damping_between_walls() {
+    let newton = ["--set", "time={ steady: { solver: newton, tolerance: 1e-9 } }", "--set", "device=cpu"];
+    let whole = Case::new(DUCT);
+    let outcome = whole.dgsuite(&[&["run", "case.yaml"][..], &newton].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("Newton step 1: residual 1.00e0 before, CFL 1.0e1"),
+        "{}",
+        outcome.stderr
+    );
+    let summary = whole.summary("out/case");
+    let steps = number(&summary, "/newton/steps");
+    assert!(number(&summary, "/steady/residual") < 1e-9 && steps < 20.0, "{summary}");
+    assert!(number(&summary, "/newton/jacobian_products") > number(&summary, "/newton/linear_iterations"));
+    assert_eq!(number(&summary, "/time/steps"), steps);
+    // One step more than are allowed.
+    let short = Case::new(DUCT);
+    let most = ["--set", "time.steady.max_steps=3"];
+    let outcome = short.dgsuite(&[&["run", "case.yaml"][..], &newton, &most].concat());
+    assert!(outcome.code == 1 && outcome.stderr.contains("time.newton.growth"), "{}", outcome.stderr);
+}
+
+#[test]
+fn newton_steps_are_refused_where_they_have_no_derivative() {
+    let newton = "time={ steady: { solver: newton } }";
+    let refused = |text: &str, sets: &[&str], words: &str| {
+        let case = Case::new(text);
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        let args: Vec<&str> = ["check", "case.yaml", "--set", newton].into_iter().chain(sets).collect();
+        let outcome = case.dgsuite(&args);
+        let said = outcome.stderr;
+        assert!(outcome.code == 2 && said.contains(words) && said.contains("time.steady"), "{said}");
+    };
+    refused(TUBE, &[], "Newton steps have no limiter");
+    refused(DUCT, &["space.form=split"], "Newton steps have no split form");
+    refused(
+        DUCT,
+        &["boundaries.xmax={ type: pressure-outlet, p: 1/1.4 + 0.1*rho }"],
+        "formulas of the state",
+    );
+    refused(DUCT, &["time.steady.damping=50"], "exclude each other");
+    refused(
+        DUCT,
+        &["time.steady.solver=explicit", "time.newton={ start: 3 }"],
+        "does not belong to explicit steps",
+    );
+}

@@ -5,8 +5,9 @@ use super::device::Device;
 use super::engine::{Engine, HostEngine};
 use super::error::SystemError;
 use super::precision::Precision;
+use super::setup::formulas::{in_setup, inflow, no_slip, outlet};
 use super::setup::{BoundaryKind, Law, ReactionTerm, Riemann, Setup, SourceTerm};
-use super::two_point::{SplitFlux, SplitForms};
+use super::two_point::SplitForms;
 use dgsuite_gpu::Host;
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_ops::cuda::CudaDiscretization;
@@ -17,9 +18,9 @@ use dgsuite_ops::{
 };
 use dgsuite_physics::reaction::{BodyForce, FormulaReaction, Sponge};
 use dgsuite_physics::{
-    Advection, Backflow, Boundary, Bounded, CurvedSlipWall, Diffusion, DiffusiveBoundary, Euler, Exact,
-    FaceMean, FarField, Law as Formulas, NavierStokes, NoSlipWall, NumericalFlux, Outflow, Prescribed,
-    PressureOutlet, Real, Rusanov, SlipWall, SubsonicInflow, Symmetry, WallHeat, gas_fluxes,
+    Advection, Boundary, Bounded, CurvedSlipWall, Diffusion, DiffusiveBoundary, Euler, Exact, FarField,
+    Law as Formulas, NavierStokes, NoSlipWall, NumericalFlux, Outflow, Prescribed, PressureOutlet, Real,
+    Rusanov, SlipWall, SubsonicInflow, Symmetry, gas_fluxes,
 };
 use std::sync::Arc;
 
@@ -49,20 +50,6 @@ macro_rules! match_flux {
             Riemann::Own(own) => $own!(own.0),
         }
     };
-}
-
-/// A flux with the dissipation of the set-up.
-fn in_setup<L: Formulas<D, N>, F: NumericalFlux<L, D, N>, const D: usize, const N: usize>(
-    flux: F,
-    setup: &Setup,
-) -> F {
-    let Some(share) = setup.dissipation else { return flux };
-    let mean = match (setup.form, setup.split_flux) {
-        (Form::Split, SplitFlux::KennedyGruber) => FaceMean::KennedyGruber,
-        (Form::Split, SplitFlux::Ranocha) => FaceMean::Ranocha,
-        _ => FaceMean::Fluxes,
-    };
-    flux.with_share(share, mean)
 }
 
 type Built = Result<Box<dyn Engine>, SystemError>;
@@ -315,6 +302,10 @@ fn assemble<T: PackScalar>(
             discretization.limit_by(limiting, bounds)?;
         }
         discretization.prepare_stages()?;
+        if rest.setup.newton.is_some() {
+            let what = "by Newton steps on a device".to_owned();
+            return Err(SystemError::Unavailable { law: model.name(), what });
+        }
         return Ok(Box::new(CudaEngine::new(discretization, *scheme, rest.initial, rest.t0)?));
     }
     let host = Arc::clone(rest.host);
@@ -327,7 +318,10 @@ fn assemble<T: PackScalar>(
         discretization.limit_by(limiting, bounds)?;
     }
     let engine = HostEngine::new(discretization, rest.host, *scheme, rest.initial, rest.t0)?;
-    Ok(Box::new(engine))
+    Ok(match rest.setup.newton {
+        Some(newton) => Box::new(engine.with_newton(rest.setup, newton)?),
+        None => Box::new(engine),
+    })
 }
 
 fn of<T, L, B, const D: usize, const N: usize>(law: L, condition: B) -> Box<dyn BoundaryKernel<T>>
@@ -391,23 +385,6 @@ where
     }
 }
 
-/// The condition of an outlet with a pressure.
-fn outlet(kind: &BoundaryKind, gas_constant: f64) -> Option<PressureOutlet> {
-    let BoundaryKind::PressureOutlet { p, temperature, velocity, .. } = *kind else { return None };
-    let backflow = temperature.map(|temperature| Backflow { temperature, gas_constant, velocity });
-    Some(PressureOutlet { p, backflow })
-}
-
-/// The condition of a subsonic inflow.
-fn inflow(kind: &BoundaryKind, gas_constant: f64) -> Option<SubsonicInflow> {
-    match *kind {
-        BoundaryKind::SubsonicInflow { total_pressure, total_temperature, direction, .. } => {
-            Some(SubsonicInflow { total_pressure, total_temperature, gas_constant, direction })
-        }
-        _ => None,
-    }
-}
-
 /// The conditions of a viscous gas, for the numerical flux and for diffusion.
 fn viscous_boundary<T, const D: usize, const N: usize>(
     viscous: NavierStokes,
@@ -448,9 +425,6 @@ where
         BoundaryKind::Symmetry => both!(Symmetry),
         BoundaryKind::PressureOutlet { .. } => both!(outlet(kind, viscous.gas_constant)?),
         BoundaryKind::SubsonicInflow { .. } => both!(inflow(kind, viscous.gas_constant)?),
-        BoundaryKind::NoSlipWall { velocity, temperature, .. } => both!(NoSlipWall {
-            heat: temperature.map_or(WallHeat::Adiabatic, |temperature| WallHeat::Isothermal { temperature }),
-            velocity,
-        }),
+        BoundaryKind::NoSlipWall { .. } => both!(no_slip(kind)?),
     }
 }

@@ -2,8 +2,10 @@
 
 use super::elliptic::LineDescription;
 use super::error::SystemError;
+use super::implicit::{Implicit, NewtonStatistics};
 use super::kernel_choice::KernelChoice;
 use super::ranges::Ranges;
+use super::setup::{Newton, Setup};
 use super::solves::{Driven, Histories, SolveStatistics};
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{ExactSum, GpuError, Host, HostVector, Vector as _};
@@ -14,7 +16,7 @@ use dgsuite_ops::{
 };
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
-use dgsuite_timeint::{Rhs, Scheme, Stage, Stepper, TimePoint};
+use dgsuite_timeint::{NewtonStep, Rhs, Scheme, Stage, Stepper, TimePoint};
 use std::sync::Arc;
 
 /// Integrands, `[integrand][point]`, of the solution at the points of an element.
@@ -181,6 +183,15 @@ pub(crate) trait Engine: Send {
         None
     }
 
+    /// Newton steps, if the set-up has them and the engine can take them.
+    fn newton(&mut self) -> Option<&mut dyn NewtonSteps> {
+        None
+    }
+    /// What they have cost.
+    fn newton_statistics(&self) -> Option<NewtonStatistics> {
+        None
+    }
+
     /// Returns whether steps can be started without waiting for previous ones.
     fn runs_ahead(&mut self) -> bool {
         false
@@ -202,6 +213,11 @@ pub(crate) trait Engine: Send {
     fn undo_ahead(&mut self) -> Result<(), OpsError> {
         Ok(())
     }
+}
+
+/// An engine that takes Newton steps towards a steady state.
+pub(crate) trait NewtonSteps {
+    fn newton_step(&mut self, t: f64) -> Result<NewtonStep, OpsError>;
 }
 
 /// Steps that are started together.
@@ -357,6 +373,7 @@ pub(crate) struct HostEngine<T: PackScalar> {
     /// Weights of errors.
     weights: Option<HostVector<T>>,
     local: Vec<f64>,
+    implicit: Option<Implicit>,
 }
 
 impl<T: PackScalar> HostEngine<T> {
@@ -374,7 +391,40 @@ impl<T: PackScalar> HostEngine<T> {
         let through = vec![ExactSum::new(); discretization.physics().n_fields()];
         let through_before = through.clone();
         let rhs = Semidiscrete { discretization, evaluations: 0 };
-        Ok(Self { rhs, stepper, u, kept: None, through, through_before, weights: None, local: Vec::new() })
+        Ok(Self {
+            rhs,
+            stepper,
+            u,
+            kept: None,
+            through,
+            through_before,
+            weights: None,
+            local: Vec::new(),
+            implicit: None,
+        })
+    }
+}
+
+impl<T: PackScalar> HostEngine<T> {
+    /// Prepares Newton steps.
+    pub(crate) fn with_newton(mut self, setup: &Setup, newton: Newton) -> Result<Self, SystemError> {
+        let d = &self.rhs.discretization;
+        self.implicit = Some(Implicit::new(setup, newton, d.host(), d)?);
+        Ok(self)
+    }
+}
+
+impl<T: PackScalar> NewtonSteps for HostEngine<T> {
+    fn newton_step(&mut self, t: f64) -> Result<NewtonStep, OpsError> {
+        let d = &mut self.rhs.discretization;
+        let step = self.implicit.as_mut().map(|implicit| implicit.step(d, t, &mut self.u)).transpose()?;
+        Ok(step.unwrap_or(NewtonStep {
+            cfl: 0.0,
+            share: 0.0,
+            iterations: 0,
+            solved: false,
+            residual: f64::NAN,
+        }))
     }
 }
 
@@ -425,6 +475,14 @@ pub(crate) fn perturbed<T: PackScalar>(d: &Discretization<T>, u: &[T]) -> Vec<T>
 }
 
 impl<T: PackScalar> Engine for HostEngine<T> {
+    fn newton(&mut self) -> Option<&mut dyn NewtonSteps> {
+        self.implicit.is_some().then_some(self as &mut dyn NewtonSteps)
+    }
+
+    fn newton_statistics(&self) -> Option<NewtonStatistics> {
+        self.implicit.as_ref().map(Implicit::statistics)
+    }
+
     fn discretization(&self) -> &dyn Described {
         &self.rhs.discretization
     }

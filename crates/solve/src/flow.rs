@@ -22,6 +22,7 @@
 
 mod ahead;
 mod attempt;
+mod boundary_points;
 mod damping;
 mod failure;
 mod limited;
@@ -33,7 +34,7 @@ mod step_limits;
 use std::fmt;
 use std::sync::Arc;
 
-use super::boundary_points::surface;
+use self::boundary_points::surface;
 pub use super::device::{Device, DeviceError};
 use super::dispatch;
 use super::elliptic::LineDescription;
@@ -48,6 +49,7 @@ pub use super::solves::{Histories, SolveStatistics};
 pub use super::state::State;
 pub use super::two_point::SplitFlux;
 use super::words::gathered::in_order;
+use crate::implicit::NewtonStatistics;
 use crate::post::Surface;
 pub use dgsuite_basis::correction::Parameter;
 pub use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
@@ -57,6 +59,7 @@ pub use dgsuite_ops::{Form, MetricRule, OpsError, StepMeasure};
 use dgsuite_ops::{PartSummary, Sample};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
+use dgsuite_timeint::NewtonStep;
 pub use failure::{Coldest, Fastest, Origin, Taken, Trail};
 pub use step_limits::FASTER;
 
@@ -338,6 +341,27 @@ impl Flow {
         outcome.map_err(|e| self.located(e))?;
         self.steps += 1;
         Ok(())
+    }
+
+    /// Takes a Newton step towards a steady state; the time does not change.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step); [`SystemError::Unavailable`] if the set-up has no Newton steps.
+    pub fn newton_step(&mut self) -> Result<NewtonStep, SystemError> {
+        let (t, law) = (self.time, self.setup.law.name());
+        let Some(newton) = self.engine.newton() else {
+            return Err(SystemError::Unavailable { law, what: "by Newton steps".to_owned() });
+        };
+        let taken = newton.newton_step(t);
+        let step = taken.map_err(|e| self.located(e))?;
+        self.steps += 1;
+        Ok(step)
+    }
+
+    /// What the Newton steps have cost so far.
+    #[must_use]
+    pub fn newton_statistics(&self) -> Option<NewtonStatistics> {
+        self.engine.newton_statistics()
     }
 
     /// Returns the L² norm of `∂u/∂t`, per conserved variable.

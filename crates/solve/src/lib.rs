@@ -37,7 +37,6 @@
 #![deny(unsafe_code)]
 
 pub mod bench;
-mod boundary_points;
 #[allow(unsafe_code)] // stages are replayed by the addresses of their arrays
 mod cuda_engine;
 pub mod curved_wall;
@@ -47,6 +46,7 @@ pub mod elliptic;
 mod engine;
 mod error;
 pub mod flow;
+pub mod implicit;
 pub mod incompressible;
 mod kernel_choice;
 mod measured;

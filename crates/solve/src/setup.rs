@@ -1,5 +1,6 @@
 //! The parameters of a solver: law, scheme, boundaries, device.
 
+pub(crate) mod formulas;
 mod incompressible;
 pub mod own;
 
@@ -386,6 +387,8 @@ pub struct Setup {
     pub limiting: Option<Limiting>,
     /// Conditions by name of the boundary.
     pub boundaries: BTreeMap<String, BoundaryKind>,
+    /// Newton steps towards a steady state.
+    pub newton: Option<Newton>,
     /// Time integration scheme of explicit steps.
     pub scheme: Scheme,
     /// The measure that defines the size of a step of one.
@@ -403,6 +406,28 @@ pub struct Setup {
     /// The solver is made to be described, not to run: incompressible flow then sets up no preconditioner and
     /// takes the initial state as it is, without the solves of its start.
     pub only_described: bool,
+}
+
+/// Newton steps with pseudo-time, and their linear problems.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Newton {
+    /// The first multiple of the explicit step of each element.
+    pub start: f64,
+    /// The least growth of the multiple after a whole step.
+    pub growth: f64,
+    /// The part of its first residual to which GMRES reduces that of a step.
+    pub tolerance: f64,
+    /// The number of directions after which GMRES starts again.
+    pub restart: usize,
+    /// The largest number of iterations of a step.
+    pub max_iterations: usize,
+}
+
+impl Default for Newton {
+    /// From ten explicit steps, at least fourfold after each step; a tenth, within 200 iterations.
+    fn default() -> Self {
+        Self { start: 10.0, growth: 4.0, tolerance: 0.1, restart: 80, max_iterations: 200 }
+    }
 }
 
 impl Setup {
@@ -440,6 +465,7 @@ impl Setup {
             correction: Correction::Dg,
             limiting: None,
             boundaries: BTreeMap::new(),
+            newton: None,
             scheme: Scheme::Lserk54,
             step_measure: StepMeasure::default(),
             precision: Precision::Double,

@@ -1,6 +1,7 @@
 //! The section `time`: scheme, step size, and the end of the run.
 
 use dgsuite_ops::StepMeasure;
+use dgsuite_solve::setup::Newton;
 use dgsuite_timeint::Scheme;
 
 use crate::file::every::AUTO;
@@ -25,6 +26,8 @@ pub struct TimeSpec {
     pub steps: Option<usize>,
     /// A steady run.
     pub steady: Option<SteadySpec>,
+    /// Newton steps towards the steady state, with the place that asks for them.
+    pub newton: Option<Located<Newton>>,
     /// The largest number of repetitions of a failed step, each with half the size.
     pub retries: u64,
     /// Where the section starts.
@@ -65,7 +68,9 @@ pub struct SteadySpec {
     pub tolerance: f64,
     /// The largest number of steps.
     pub max_steps: usize,
-    /// Every element uses its own step size.
+    /// Newton steps.
+    pub newton: bool,
+    /// Every element uses its own step size, as Newton steps do.
     pub local_steps: bool,
     /// The number of steps over which the mean is taken to which the solution is drawn.
     pub damping: Option<f64>,
@@ -118,6 +123,7 @@ impl TimeSpec {
         let end = section.number("end")?;
         let steps = section.count("steps", 0)?.map(|n| n.value);
         let steady = SteadySpec::read(&section, model)?;
+        let newton = newton(&section, steady.is_some_and(|steady| steady.newton))?;
         if let Some(dt) = section.entry("dt").filter(|_| steady.is_some_and(|steady| steady.local_steps)) {
             // With local steps the elements have no common step.
             let (first, second) = (section.key("dt"), section.key("steady.local_steps"));
@@ -129,8 +135,46 @@ impl TimeSpec {
         let retries = section
             .count("retries", 0)?
             .map_or(if limited { DEFAULT_RETRIES } else { 0 }, |n| n.value as u64);
-        Ok(Self { scheme, step, adaptive, end, steps, steady, retries, place: section.place().clone() })
+        Ok(Self {
+            scheme,
+            step,
+            adaptive,
+            end,
+            steps,
+            steady,
+            newton,
+            retries,
+            place: section.place().clone(),
+        })
     }
+}
+
+/// Reads `newton`, if there are Newton steps.
+fn newton(time: &Section<'_>, used: bool) -> Result<Option<Located<Newton>>, InputError> {
+    let section = time.section("newton")?;
+    if !used {
+        return match section {
+            Some(_) => Err(time.misplaced("newton", "explicit steps", "`time.steady.solver: newton`")),
+            None => Ok(None),
+        };
+    }
+    let default = Newton::default();
+    let (start, growth) = match &section {
+        Some(section) => (section.positive("start")?, section.number("growth")?),
+        None => (None, None),
+    };
+    if let Some(small) = growth.as_ref().filter(|growth| growth.value.is_nan() || growth.value < 1.0) {
+        return Err(InputError::range(small, "at least 1"));
+    }
+    let number = |given: Option<Located<f64>>, default| given.map_or(default, |given| given.value);
+    let value =
+        Newton { start: number(start, default.start), growth: number(growth, default.growth), ..default };
+    let place = time.section("steady")?.and_then(|s| s.entry("solver").map(|entry| entry.place.clone()));
+    Ok(Some(Located {
+        value,
+        key: "time.steady.solver".to_owned(),
+        place: place.unwrap_or_else(|| time.place().clone()),
+    }))
 }
 
 /// Whether the section has `subcycles: auto`, so that `cfl` bounds the sub-steps and `dt` is the step.
@@ -236,12 +280,25 @@ impl SteadySpec {
             }
             None => None,
         };
+        let words = [("explicit", false), ("newton", true)];
+        let newton = section.choice("solver", &words)?.is_some_and(|found| found.value);
+        if newton {
+            section.exclusive("solver", "local_steps")?;
+            section.exclusive("solver", "damping")?;
+            for key in ["scheme", "cfl", "dt", "retries"] {
+                if let Some(entry) = time.entry(key) {
+                    let (first, second) = (section.key("solver"), time.key(key));
+                    return Err(InputError::at(&entry.place, Problem::Conflict { first, second }));
+                }
+            }
+        }
         Ok(Some(Self {
+            newton,
             forces,
             damping: damping.map(|n| n.value),
             tolerance: tolerance.map_or(1e-10, |t| t.value),
-            max_steps: section.count("max_steps", 1)?.map_or(100_000, |n| n.value),
-            local_steps: section.flag("local_steps")?.is_some_and(|f| f.value),
+            max_steps: section.count("max_steps", 1)?.map_or(if newton { 200 } else { 100_000 }, |n| n.value),
+            local_steps: newton || section.flag("local_steps")?.is_some_and(|f| f.value),
         }))
     }
 }

@@ -20,6 +20,7 @@ use crate::pipeline::mesh::{Filling, Generator};
 use crate::pipeline::physics::Model;
 use crate::pipeline::{DeviceSpec, Pipeline};
 use dgsuite_solve::flow::{Device, Precision};
+use dgsuite_solve::setup::Newton;
 
 /// Bytes of the mesh and of the solver's geometry and connectivity for each side of an element, as measured
 /// on affine elements of all shapes at order 0: 112 to 139 once everything is set up.
@@ -96,6 +97,8 @@ pub struct Load {
     averaged: usize,
     /// States in a checkpoint.
     saved: usize,
+    /// Newton steps, if there are some.
+    newton: Option<Newton>,
 }
 
 /// Returns the numbers at a point that fields of these names have.
@@ -123,13 +126,15 @@ impl Load {
             written: 0,
             averaged: 0,
             saved: 0,
+            newton: None,
         }
     }
 
     /// Returns the needs of a model in time. On a device, which stores the solver's data, the host stores one
     /// state for results.
     pub(super) fn of_flow(file: &Pipeline) -> Self {
-        let host = on_host(&file.device);
+        let newton = file.time.newton.as_ref().map(|newton| newton.value);
+        let host = newton.is_some() || on_host(&file.device);
         // Velocity has three components.
         let usual = match file.physics.model {
             Model::Advection { .. } => 1,
@@ -169,6 +174,7 @@ impl Load {
                 (false, None) => 1,
                 (false, Some(law)) => 2 * law.time_order,
             },
+            newton,
         }
     }
 
@@ -187,7 +193,19 @@ impl Load {
             written: 0,
             averaged: 0,
             saved: 0,
+            newton: None,
         }
+    }
+
+    /// Bytes per element of Newton steps: blocks with their inverses, those of order one for an element and
+    /// its neighbours with their factors, the vectors of GMRES, and the tangent equation.
+    fn newton(&self, shape: Shape, functions: usize, unknowns: usize) -> f64 {
+        let Some(newton) = self.newton else { return 0.0 };
+        let [n, coarse] = [functions, lattice_len(shape, self.order.min(1))].map(|k| (k * unknowns) as f64);
+        let blocks = if self.order > 1 { 16.0 * n * n } else { 0.0 };
+        let below = 16.0 * (1 + shape.n_faces()) as f64 * coarse * coarse;
+        let vectors = (2 * newton.restart + 20) as f64 * 8.0 * n;
+        blocks + below + vectors + 2.0 * self.solver(shape, functions, 2 * unknowns)
     }
 
     /// Bytes per element on this machine.
@@ -206,7 +224,7 @@ impl Load {
         };
         let results = written + points * 8.0 * self.averaged as f64 + (state * self.saved) as f64;
         let solver = match self.host {
-            true => self.solver(shape, functions, unknowns),
+            true => self.solver(shape, functions, unknowns) + self.newton(shape, functions, unknowns),
             false => 0.0,
         };
         SIDE * shape.n_faces() as f64 + (state * self.vectors + nodes) as f64 + solver + results
@@ -355,6 +373,7 @@ mod tests {
             written: 0,
             averaged: 0,
             saved: 0,
+            newton: None,
         }
     }
 

@@ -350,7 +350,8 @@ fn viscosity_text(viscous: &NavierStokes) -> String {
     }
 }
 
-fn time_line(plan: &Plan, steps: FirstSteps) -> String {
+/// The scheme and its steps.
+fn step_line(plan: &Plan, steps: FirstSteps) -> String {
     let time = &plan.time;
     let mut text = time.scheme.clone();
     if let Law::Incompressible(law) = &plan.setup.law {
@@ -405,8 +406,21 @@ fn time_line(plan: &Plan, steps: FirstSteps) -> String {
     if let Some(steps) = time.steps {
         let _ = write!(text, ", at most {} steps", grouped(steps));
     }
+    text
+}
+
+fn time_line(plan: &Plan, steps: FirstSteps) -> String {
+    let time = &plan.time;
+    let mut text = match &plan.setup.newton {
+        Some(newton) => format!("implicit, first step {} times the explicit one", short(newton.start)),
+        None => step_line(plan, steps),
+    };
     if let Some(steady) = &time.steady {
-        let kind = if steady.local_steps { "local" } else { "global" };
+        let kind = match (steady.newton, steady.local_steps) {
+            (true, _) => "Newton",
+            (_, true) => "local",
+            (_, false) => "global",
+        };
         let most = grouped(steady.max_steps);
         let _ = write!(text, ", steady to {:e} by {kind} steps, at most {most}", steady.tolerance);
         if let Some(forces) = steady.forces {

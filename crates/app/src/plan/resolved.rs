@@ -72,8 +72,12 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
         }
     }
     tree.tables(&pipeline.references, &pipeline.constants, &pipeline.base);
-    tree.default("time.scheme", text(&time.scheme));
+    let newton = setup.newton.is_some();
+    if !newton {
+        tree.default("time.scheme", text(&time.scheme));
+    }
     match time.step {
+        _ if newton => {}
         // A multiple of the spectral radius is not a CFL number.
         StepSize::Cfl(_) if setup.step_measure == StepMeasure::Radius => tree.default("time.cfl", text(AUTO)),
         StepSize::Cfl(cfl) => tree.default("time.cfl", number(cfl)),
@@ -89,7 +93,13 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
             tree.default("time.steady.forces.tolerance", number(forces.tolerance));
             tree.default("time.steady.forces.rows", number(forces.rows as f64));
         }
-        if !matches!(setup.law, Law::Incompressible(_)) {
+        if let Some(newton) = setup.newton {
+            tree.default("time.newton.start", number(newton.start));
+            tree.default("time.newton.growth", number(newton.growth));
+        } else if setup.law.gas().is_some() {
+            tree.default("time.steady.solver", text("explicit"));
+        }
+        if !matches!(setup.law, Law::Incompressible(_)) && !steady.newton {
             tree.default("time.steady.local_steps", Value::Bool(steady.local_steps));
         }
     }

@@ -50,6 +50,17 @@ const OF_SOLVES: [&str; 11] = [
     "timing.phases.rest",
 ];
 
+/// Paths in the summary of a run by Newton steps.
+const OF_NEWTON: [&str; 7] = [
+    "newton.steps",
+    "newton.linear_iterations",
+    "newton.jacobian_products",
+    "newton.setups",
+    "newton.setup_s",
+    "newton.solve_s",
+    "newton.bytes",
+];
+
 /// What the summary tells of the linelets of a solver.
 const LINES: [&str; 6] =
     ["lines", "elements", "longest", "thin_elements_without", "thin_elements_in_short", "bytes"];
@@ -63,12 +74,12 @@ pub struct KnownValues {
 
 impl KnownValues {
     /// The values of a run of this model with these monitors. `has_exact`: error norms are computed; `study`:
-    /// adds rates and the rows of the table.
+    /// adds rates and the rows of the table; `steady`: whether a run to a steady state takes Newton steps.
     pub fn new(
         variables: &Variables,
         monitors: &[MonitorSpec],
         has_exact: bool,
-        steady: bool,
+        steady: Option<bool>,
         study: bool,
     ) -> Self {
         let mut names = Vec::new();
@@ -99,8 +110,11 @@ impl KnownValues {
         if substeps {
             names.extend(["time.substeps.mean", "time.substeps.max"].map(str::to_owned));
         }
-        if steady {
+        if steady.is_some() {
             names.push("steady.residual".to_owned());
+        }
+        if steady == Some(true) {
+            names.extend(OF_NEWTON.map(str::to_owned));
         }
         names.extend(ALWAYS.into_iter().chain(PER_STEP).map(str::to_owned));
         Self { names, study }

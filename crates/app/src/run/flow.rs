@@ -335,6 +335,9 @@ fn closing(summary: &Map<String, Value>, directory: &std::path::Path) -> String 
             let substeps = substeps.unwrap_or_default();
             format!("{substeps}iterations per step: pressure {pressure:.1}, velocity {velocity:.1}")
         }
+        None if summary.contains_key("newton") => {
+            format!("{} linear iterations", grouped(number("newton", "linear_iterations") as usize))
+        }
         None => format!("{:.1} MDOF/s", number("timing", "gdofs_per_s") * 1e3),
     };
     let (steps, from) = (number("time", "steps") as usize, number("timing", "from_step") as usize);

@@ -28,6 +28,9 @@ use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Taken, Trail};
 use dgsuite_solve::post::{Surface, slow_outflow};
 use dgsuite_solve::{ROOT, SystemError};
 
+/// Newton steps smaller than this multiple of the explicit step that are rejected end the run.
+const LEAST_CFL: f64 = 1e-3;
+
 /// Steps between two evaluations of the residual in a steady run: each costs a right-hand side.
 const RESIDUAL_INTERVAL: u64 = 10;
 
@@ -286,9 +289,10 @@ impl<'a> March<'a> {
         let mut mean = Vec::new();
         loop {
             let step = self.now().step;
-            if step.is_multiple_of(RESIDUAL_INTERVAL) || step >= spec.max_steps as u64 {
+            let looks = spec.newton || step.is_multiple_of(RESIDUAL_INTERVAL);
+            if looks || step >= spec.max_steps as u64 {
                 let residual = self.solver.residual()?;
-                let verdict = match step.is_multiple_of(RESIDUAL_INTERVAL) {
+                let verdict = match looks {
                     true => steady.observe(step, &residual),
                     // A run that goes on from here does not know that it was looked at.
                     false => steady.clone().observe(step, &residual),
@@ -335,7 +339,9 @@ impl<'a> March<'a> {
             let residual = RESIDUAL_INTERVAL - step % RESIDUAL_INTERVAL;
             let due = outputs.steps_left(self.now(), spec.local_steps);
             let most = due.min(residual).min(spec.max_steps as u64 - step);
-            if spec.local_steps {
+            if spec.newton {
+                self.step_by_newton(spec, ratio)?;
+            } else if spec.local_steps {
                 if !self.run_locally_ahead(most)? {
                     self.step_locally()?;
                 }
@@ -380,6 +386,30 @@ impl<'a> March<'a> {
         self.tally.steps += 1;
         self.tally.spent += start.elapsed();
         self.careful = self.careful.saturating_sub(1);
+        Ok(())
+    }
+
+    /// Takes a Newton step and reports it.
+    fn step_by_newton(&mut self, spec: SteadySpec, ratio: f64) -> Result<(), RunError> {
+        let start = Instant::now();
+        let step = self.solver.newton_step()?;
+        self.limit = self.solver.stable_dt()?;
+        self.local += 1;
+        self.tally.steps += 1;
+        self.tally.spent += start.elapsed();
+        let taken = match step.share {
+            0.0 => "rejected".to_owned(),
+            1.0 => "whole step".to_owned(),
+            share => format!("{share:.3} of the step"),
+        };
+        self.log.note(&format!(
+            "Newton step {}: residual {ratio:.2e} before, CFL {:.1e}, {} linear iterations, {taken}",
+            self.local, step.cfl, step.iterations
+        ));
+        // Steps that are rejected again and again become explicit ones, and these find no state either.
+        if step.share == 0.0 && step.cfl < LEAST_CFL {
+            return Err(self.not_steady(spec, ratio, None));
+        }
         Ok(())
     }
 

@@ -19,7 +19,7 @@ fn all() -> impl Iterator<Item = &'static Key> {
 }
 
 /// Files that have every key of the table.
-const FILES: [&str; 15] = [
+const FILES: [&str; 16] = [
     "
 mesh: { file: a.msh }
 physics: { model: euler }
@@ -187,7 +187,16 @@ physics:
   gas_constant: 1
   reference: { mach: 0.1, reynolds: 10, length: 1, pressure: 1, temperature: 1, direction: [1, 0] }
 initial: { exact: { name: couette, u: 1 } }
-time: { steady: { tolerance: 1e-6, max_steps: 10, local_steps: true, damping: 40, forces: { tolerance: 1e-3, rows: 20 } } }
+time: { steady: { solver: newton, tolerance: 1e-6 }, newton: { start: 5, growth: 2 } }
+",
+    "
+mesh: { file: a.msh }
+physics:
+  model: navier-stokes
+  gas_constant: 1
+  reference: { mach: 0.1, reynolds: 10, length: 1, pressure: 1, temperature: 1, direction: [1, 0] }
+initial: { exact: { name: couette, u: 1 } }
+time: { steady: { solver: explicit, tolerance: 1e-6, max_steps: 10, local_steps: true, damping: 40, forces: { tolerance: 1e-3, rows: 20 } } }
 study: { order: [1, 2], values: [time.steps] }
 ",
     "

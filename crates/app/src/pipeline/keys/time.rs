@@ -126,10 +126,41 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "time.steady.max_steps",
         &[Whole(1, usize::MAX)],
-        Value("100000"),
+        Says("100000; 200 with `solver: newton`"),
         "The number of steps after which the run fails if it is not steady.",
     )
     .of(FLOW),
+    key(
+        "time.steady.solver",
+        &[Words(&["explicit", "newton"])],
+        Value("explicit"),
+        "How the steady state is reached: by explicit steps in time, or by implicit Newton steps with exact \
+         products of the Jacobian, tens instead of many thousands (on the CPU, one rank, no limiter, not in \
+         split form).",
+    )
+    .of(GAS),
+    key(
+        "time.newton",
+        &[Section],
+        Nothing,
+        "Parameters of Newton steps.",
+    )
+    .of(GAS),
+    key(
+        "time.newton.start",
+        &[Number(Above(0.0))],
+        Value("10"),
+        "The first Newton step, in units of the largest explicit step of each element.",
+    )
+    .of(GAS),
+    key(
+        "time.newton.growth",
+        &[Number(AtLeast(1.0))],
+        Value("4"),
+        "The factor by which steps grow at least after a whole step; they grow tenfold that at most, as the \
+         residual falls.",
+    )
+    .of(GAS),
     key(
         "time.steady.local_steps",
         &[Flag],

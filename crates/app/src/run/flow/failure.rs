@@ -47,6 +47,9 @@ pub(super) fn explain(
     unsolved.iter().for_each(|(_, cause, _)| log.warn(&unsolved::residuals(cause)));
     if let RunError::NotSteady { stagnant, .. } = error {
         log.warn(match stagnant.is_some() {
+            _ if plan.setup.newton.is_some() => {
+                "hint: if shares of steps are small, try a smaller time.newton.growth or start from the flow of a lower space.order (study.continued); if linear iterations are at their limit, a finer mesh or solver: explicit; the flow may have no steady state"
+            }
             true => "hint: the flow may have no steady state here; try time.steady.damping, local steps, a lower space.order, or a larger tolerance",
             false => "hint: continue with --restart latest and a larger time.steady.max_steps, or allow a larger tolerance; time.steady.damping damps waves",
         });

@@ -116,6 +116,20 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Flow) -> Map<String, Value> {
             put("conservation", Value::Object(defects.collect()));
         }
     };
+    if let Some(newton) = solver.newton_statistics() {
+        put(
+            "newton",
+            json!({
+                "steps": newton.steps,
+                "linear_iterations": newton.linear_iterations,
+                "jacobian_products": newton.products,
+                "setups": newton.setups,
+                "setup_s": newton.setup_s,
+                "solve_s": newton.solve_s,
+                "bytes": newton.bytes,
+            }),
+        );
+    }
     if let Some(ratio) = facts.tally.ratio {
         put("steady", json!({ "residual": ratio }));
     }

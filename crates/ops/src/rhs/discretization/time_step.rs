@@ -86,6 +86,19 @@ impl<T: PackScalar> Discretization<T> {
         }
     }
 
+    /// The values of elements, in the order of the mesh, from those of slots, as
+    /// [`time_step`](Self::time_step) computes them.
+    #[must_use]
+    pub fn of_elements(&self, slots: &[f64]) -> Vec<f64> {
+        let mut values = vec![0.0; self.mesh.n_elements()];
+        let mut first = 0;
+        for group in &self.groups {
+            group.real_slots().for_each(|slot| values[group.elements[slot] as usize] = slots[first + slot]);
+            first += group.state.blocks * group.state.lanes;
+        }
+        values
+    }
+
     /// Computes the smallest step, as [`time_step`](Self::time_step), of the elements at a boundary if their
     /// states were the prescribed ones at time `t`; infinite without prescribed states.
     ///

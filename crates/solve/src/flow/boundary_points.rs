@@ -1,7 +1,7 @@
 //! The flow on a boundary: primitive variables, viscous stress and heat flux at the points of its faces.
 
-use super::setup::{BoundaryKind, Law};
 use crate::post::{Surface, dot};
+use crate::setup::{BoundaryKind, Law};
 use dgsuite_ops::BoundarySamples;
 use dgsuite_physics::incompressible::wall_force;
 

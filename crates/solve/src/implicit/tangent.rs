@@ -1,0 +1,211 @@
+//! The tangent equation of a gas: the state and a direction, as one law of twice as many unknowns.
+
+use std::sync::Arc;
+
+use dgsuite_gpu::Host;
+use dgsuite_ops::{
+    BoundaryBinding, BoundaryKernel, BoundaryOf, DiffusionKernels, Diffusive, DiffusiveBoundaryOf,
+    Discretization, Equation, Form, PointKernels, Pointwise, Reacting, ReactionKernels, WithDiffusion,
+};
+use dgsuite_physics::reaction::{BodyForce, Sponge};
+use dgsuite_physics::{
+    Boundary, CurvedSlipWall, Diffusion, DiffusiveBoundary, Euler, Exact, FarField, Law as Formulas,
+    NavierStokes, Outflow, Prescribed, SlipWall, Symmetry, Tangent, gas_fluxes,
+};
+
+use crate::SystemError;
+use crate::setup::formulas::{in_setup, inflow, no_slip, outlet};
+use crate::setup::{BoundaryKind, Law, ReactionTerm, Riemann, Setup};
+
+fn unavailable(setup: &Setup, what: impl Into<String>) -> SystemError {
+    SystemError::Unavailable { law: setup.law.name(), what: what.into() }
+}
+
+/// The discretisation of the tangent equation of a set-up, in double precision on one rank.
+///
+/// Sources of place and time are left out, as they do not depend on the state: the first half of a rate lacks
+/// them, the second half is the product with the Jacobian.
+///
+/// # Errors
+/// [`SystemError::Unavailable`] for parts of a set-up that have no tangent, and those of the discretisation.
+pub(super) fn discretization(setup: &Setup, host: &Arc<Host>) -> Result<Discretization<f64>, SystemError> {
+    if setup.form == Form::Split {
+        return Err(unavailable(setup, "in split form by Newton steps"));
+    }
+    match (&setup.law, setup.mesh.dim()) {
+        (Law::Euler { gamma, gas_constant }, dim) => {
+            let gas = Euler { gamma: *gamma };
+            match dim {
+                2 => build::<2, 4, 8, 5>(setup, host, flux_2d(setup, gas)?, None, &|kind| {
+                    inviscid::<2, 4, 8>(gas, *gas_constant, kind)
+                }),
+                _ => build::<3, 5, 10, 6>(setup, host, flux_3d(setup, gas)?, None, &|kind| {
+                    inviscid::<3, 5, 10>(gas, *gas_constant, kind)
+                }),
+            }
+        }
+        (Law::NavierStokes(viscous), 2) => {
+            let diffusion = Box::new(Diffusive::<_, 2, 8> { diffusion: Tangent::<_, 4>(*viscous) });
+            build::<2, 4, 8, 5>(setup, host, flux_2d(setup, viscous.gas)?, Some(diffusion), &|kind| {
+                self::viscous::<2, 4, 8>(*viscous, kind)
+            })
+        }
+        (Law::NavierStokes(viscous), _) => {
+            let diffusion = Box::new(Diffusive::<_, 3, 10> { diffusion: Tangent::<_, 5>(*viscous) });
+            build::<3, 5, 10, 6>(setup, host, flux_3d(setup, viscous.gas)?, Some(diffusion), &|kind| {
+                self::viscous::<3, 5, 10>(*viscous, kind)
+            })
+        }
+        _ => Err(unavailable(setup, "by Newton steps")),
+    }
+}
+
+/// The numerical flux that is chosen, with its derivative, from the rows of `gas_fluxes!`.
+macro_rules! flux {
+    ($name:ident, $d:literal, $n:literal, $m:literal) => {
+        fn $name(setup: &Setup, gas: Euler) -> Result<Box<dyn PointKernels<f64>>, SystemError> {
+            gas_fluxes!(match_flux! { setup, gas, $d, $n, $m; })
+        }
+    };
+}
+
+macro_rules! match_flux {
+    ($setup:ident, $gas:ident, $d:literal, $n:literal, $m:literal;
+     $($variant:ident $word:literal $value:expr, $text:literal;)*) => {
+        match $setup.riemann {
+            $(Riemann::$variant => {
+                let flux = Tangent::<_, $n>(in_setup::<Euler, _, $d, $n>($value, $setup));
+                Ok(Box::new(Pointwise::<_, _, $d, $m> { law: Tangent::<_, $n>($gas), flux }))
+            })*
+            Riemann::Own(_) => Err(unavailable($setup, "by Newton steps with a flux of another crate")),
+        }
+    };
+}
+
+flux!(flux_2d, 2, 4, 8);
+flux!(flux_3d, 3, 5, 10);
+
+/// Assembles the equation; `C = N + 1`, the coefficients of a sponge.
+fn build<const D: usize, const N: usize, const M: usize, const C: usize>(
+    setup: &Setup,
+    host: &Arc<Host>,
+    kernels: Box<dyn PointKernels<f64>>,
+    diffusion: Option<Box<dyn DiffusionKernels<f64>>>,
+    condition: &dyn Fn(&BoundaryKind) -> Option<Box<dyn BoundaryKernel<f64>>>,
+) -> Result<Discretization<f64>, SystemError>
+where
+    Reacting<Tangent<Sponge, N>, M, C>: ReactionKernels<f64>,
+    Reacting<Tangent<BodyForce, N>, M, D>: ReactionKernels<f64>,
+{
+    let binding = |(name, kind): (&String, &BoundaryKind)| {
+        let what = || format!("by Newton steps with the condition {} of boundary {name}", kind.name());
+        let kernel = condition(kind).ok_or_else(|| unavailable(setup, what()))?;
+        let data = kind.data().map(|data| Arc::new(Tangent::<_, N>(data)) as Arc<dyn Exact>);
+        Ok(BoundaryBinding { name: name.clone(), kernel, data })
+    };
+    let bindings = setup.boundaries.iter().map(binding).collect::<Result<Vec<_>, SystemError>>()?;
+    let reaction = |term: &ReactionTerm| -> Result<Box<dyn ReactionKernels<f64>>, SystemError> {
+        Ok(match term {
+            ReactionTerm::Sponge(coefficients) => Box::new(Reacting::<_, M, C> {
+                reaction: Tangent::<_, N>(Sponge),
+                coefficients: Arc::clone(coefficients),
+            }),
+            ReactionTerm::BodyForce(coefficients) => Box::new(Reacting::<_, M, D> {
+                reaction: Tangent::<_, N>(BodyForce),
+                coefficients: Arc::clone(coefficients),
+            }),
+            ReactionTerm::Formulas(_) => {
+                return Err(unavailable(setup, "by Newton steps with sources by formulas of the state"));
+            }
+        })
+    };
+    let reactions = setup.reactions.iter().map(reaction).collect::<Result<Vec<_>, SystemError>>()?;
+    let equation = Equation { diffusion, eta: setup.eta, reactions, ..Equation::from(kernels) };
+    let mesh = Arc::clone(setup.mesh.seen());
+    Ok(Discretization::new(mesh, &setup.space(), equation, bindings, Arc::clone(host))?)
+}
+
+fn of<B, const D: usize, const N: usize, const M: usize>(
+    gas: Euler,
+    condition: B,
+) -> Box<dyn BoundaryKernel<f64>>
+where
+    Euler: Formulas<D, N>,
+    B: Boundary<Euler, D, N>,
+{
+    let (law, condition) = (Tangent::<_, N>(gas), Tangent::<_, N>(condition));
+    Box::new(BoundaryOf::<_, _, D, M> { law, condition })
+}
+
+/// The conditions of a gas without viscosity.
+fn inviscid<const D: usize, const N: usize, const M: usize>(
+    gas: Euler,
+    gas_constant: f64,
+    kind: &BoundaryKind,
+) -> Option<Box<dyn BoundaryKernel<f64>>>
+where
+    Euler: Formulas<D, N>,
+    CurvedSlipWall: Boundary<Euler, D, N>,
+    SlipWall: Boundary<Euler, D, N>,
+    Symmetry: Boundary<Euler, D, N>,
+    FarField: Boundary<Euler, D, N>,
+{
+    Some(match kind {
+        BoundaryKind::Prescribed(_) => of::<_, D, N, M>(gas, Prescribed),
+        BoundaryKind::Outflow => of::<_, D, N, M>(gas, Outflow),
+        BoundaryKind::FarField(_) => of::<_, D, N, M>(gas, FarField),
+        BoundaryKind::SlipWall => of::<_, D, N, M>(gas, SlipWall),
+        BoundaryKind::CurvedSlipWall { .. } => of::<_, D, N, M>(gas, CurvedSlipWall),
+        BoundaryKind::Symmetry => of::<_, D, N, M>(gas, Symmetry),
+        BoundaryKind::PressureOutlet { .. } => of::<_, D, N, M>(gas, outlet(kind, gas_constant)?),
+        BoundaryKind::SubsonicInflow { .. } => of::<_, D, N, M>(gas, inflow(kind, gas_constant)?),
+        _ => return None,
+    })
+}
+
+/// The conditions of a viscous gas.
+fn viscous<const D: usize, const N: usize, const M: usize>(
+    viscous: NavierStokes,
+    kind: &BoundaryKind,
+) -> Option<Box<dyn BoundaryKernel<f64>>>
+where
+    Euler: Formulas<D, N>,
+    NavierStokes: Diffusion<D, N>,
+    FarField: Boundary<Euler, D, N> + DiffusiveBoundary<NavierStokes, D, N>,
+    SlipWall: Boundary<Euler, D, N> + DiffusiveBoundary<NavierStokes, D, N>,
+    Symmetry: Boundary<Euler, D, N> + DiffusiveBoundary<NavierStokes, D, N>,
+{
+    fn both<B, const D: usize, const N: usize, const M: usize>(
+        viscous: NavierStokes,
+        condition: B,
+    ) -> Box<dyn BoundaryKernel<f64>>
+    where
+        Euler: Formulas<D, N>,
+        NavierStokes: Diffusion<D, N>,
+        B: Boundary<Euler, D, N> + DiffusiveBoundary<NavierStokes, D, N> + Copy,
+    {
+        let diffusive = DiffusiveBoundaryOf::<_, _, D, M> {
+            diffusion: Tangent::<_, N>(viscous),
+            condition: Tangent::<_, N>(condition),
+        };
+        Box::new(WithDiffusion {
+            inviscid: of::<_, D, N, M>(viscous.gas, condition),
+            diffusive: Box::new(diffusive),
+        })
+    }
+    Some(match kind {
+        BoundaryKind::Prescribed(_) => both::<_, D, N, M>(viscous, Prescribed),
+        BoundaryKind::Outflow => both::<_, D, N, M>(viscous, Outflow),
+        BoundaryKind::FarField(_) => both::<_, D, N, M>(viscous, FarField),
+        BoundaryKind::SlipWall => both::<_, D, N, M>(viscous, SlipWall),
+        BoundaryKind::Symmetry => both::<_, D, N, M>(viscous, Symmetry),
+        BoundaryKind::PressureOutlet { .. } => {
+            both::<_, D, N, M>(viscous, outlet(kind, viscous.gas_constant)?)
+        }
+        BoundaryKind::SubsonicInflow { .. } => {
+            both::<_, D, N, M>(viscous, inflow(kind, viscous.gas_constant)?)
+        }
+        BoundaryKind::NoSlipWall { .. } => both::<_, D, N, M>(viscous, no_slip(kind)?),
+        _ => return None,
+    })
+}

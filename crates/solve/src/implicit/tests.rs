@@ -1,0 +1,277 @@
+//! Products, blocks and steps on curved meshes of all shapes, with every condition.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use dgsuite_basis::NodeSet;
+use dgsuite_basis::correction::Parameter;
+use dgsuite_mesh::{Mesh, Shape, generate};
+use dgsuite_physics::navier_stokes::Viscosity;
+use dgsuite_physics::{Euler, Exact, Given, NavierStokes};
+
+use super::blocks::Blocks;
+use super::coarse::Coarse;
+use super::*;
+use crate::flow::Flow;
+use crate::setup::{Law, Riemann};
+
+/// A smooth subsonic flow that varies in all directions, `(ρ, ρv, ρE)`.
+struct Smooth {
+    dim: usize,
+    size: f64,
+}
+
+impl Exact for Smooth {
+    fn n_fields(&self) -> usize {
+        self.dim + 2
+    }
+
+    fn eval(&self, _t: f64, points: &[[f64; 3]], out: &mut [Vec<f64>]) {
+        out.iter_mut().for_each(Vec::clear);
+        for x in points {
+            let wave = |k: f64| self.size * (k + 2.0 * x[0] - 1.3 * x[1] + 0.7 * x[2]).sin();
+            let rho = 1.0 + wave(0.3);
+            let v = [0.4 + wave(1.1), 0.1 + wave(2.3), wave(0.7)];
+            let p = 1.0 / 1.4 + wave(1.9);
+            out[0].push(rho);
+            (0..self.dim).for_each(|d| out[1 + d].push(rho * v[d]));
+            let kinetic = 0.5 * rho * v[..self.dim].iter().map(|v| v * v).sum::<f64>();
+            out[self.dim + 1].push(p / 0.4 + kinetic);
+        }
+    }
+
+    fn is_steady(&self) -> bool {
+        true
+    }
+}
+
+fn stream(dim: usize) -> Arc<dyn Exact> {
+    Arc::new(Smooth { dim, size: 0.0 })
+}
+
+/// A box with curved elements.
+fn curved(shape: Shape, n: usize) -> Arc<Mesh> {
+    let mut mesh = generate::Box::unit(shape, n).build().unwrap();
+    mesh.elevate(2).unwrap();
+    mesh.map(|x| {
+        let bend = 0.06 * (3.0 * x[0]).sin() * (1.0 - x[1]);
+        [x[0] + 0.03 * (4.0 * x[1]).sin(), x[1] + bend, x[2] + 0.04 * (3.0 * x[0]).cos() * x[1]]
+    })
+    .unwrap();
+    Arc::new(mesh)
+}
+
+fn viscous() -> Law {
+    let viscosity = Viscosity::PowerLaw { mu_ref: 0.02, t_ref: 1.0 / 1.4, exponent: 0.7 };
+    Law::NavierStokes(NavierStokes { gas: Euler { gamma: 1.4 }, prandtl: 0.72, viscosity, gas_constant: 1.0 })
+}
+
+/// A set-up with one condition of each kind on the sides of a box.
+fn setup(mesh: &Arc<Mesh>, law: Law, order: usize) -> Setup {
+    let dim = mesh.dim;
+    let no_slip = |temperature: Option<f64>| BoundaryKind::NoSlipWall {
+        velocity: Some([0.1, 0.0, 0.0].map(Given::Constant)),
+        temperature: temperature.map(Given::Constant),
+        data: None,
+    };
+    let inflow = BoundaryKind::SubsonicInflow {
+        total_pressure: Given::Constant(0.85),
+        total_temperature: Given::Constant(0.78),
+        direction: None,
+        data: None,
+    };
+    let outlet = BoundaryKind::PressureOutlet {
+        p: Given::Constant(0.7),
+        temperature: None,
+        velocity: None,
+        data: None,
+    };
+    let walls = match law {
+        Law::NavierStokes(_) => [no_slip(None), no_slip(Some(0.8))],
+        _ => [BoundaryKind::SlipWall, BoundaryKind::Symmetry],
+    };
+    let [lower, upper] = walls;
+    let mut boundaries: Vec<(&str, BoundaryKind)> =
+        vec![("xmin", inflow), ("xmax", outlet), ("ymin", lower), ("ymax", upper)];
+    if dim == 3 {
+        boundaries.push(("zmin", BoundaryKind::FarField(stream(3))));
+        boundaries.push(("zmax", BoundaryKind::Prescribed(stream(3))));
+    }
+    let boundaries = boundaries.into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect();
+    Setup {
+        boundaries,
+        threads: 1,
+        riemann: Riemann::Hllc,
+        newton: Some(Newton::default()),
+        ..Setup::new(Arc::clone(mesh), law, order)
+    }
+}
+
+/// Entries without a pattern, of the size of one.
+fn scattered(n: usize, seed: u64) -> Vec<f64> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    };
+    (0..n).map(|_| next()).collect()
+}
+
+fn cases() -> Vec<(&'static str, Setup)> {
+    use Shape::{Hexahedron, Prism, Quadrilateral, Tetrahedron, Triangle};
+    let euler = || Law::Euler { gamma: 1.4, gas_constant: 1.0 };
+    let of = |shape, n, law, order| setup(&curved(shape, n), law, order);
+    let reconstructed =
+        |shape| of(shape, 3, viscous(), 2).flux_reconstruction(NodeSet::GaussLegendre, Parameter::C(0.0));
+    vec![
+        ("modal triangles", of(Triangle, 3, viscous(), 2)),
+        (
+            "modal quadrilaterals, inviscid, Roe",
+            Setup { riemann: Riemann::Roe, ..of(Quadrilateral, 3, euler(), 3) },
+        ),
+        ("collocated quadrilaterals", of(Quadrilateral, 3, viscous(), 2).collocated()),
+        ("flux reconstruction", reconstructed(Quadrilateral)),
+        ("tetrahedra", of(Tetrahedron, 2, viscous(), 1)),
+        ("hexahedra, inviscid", of(Hexahedron, 2, euler(), 1).collocated()),
+        ("prisms", of(Prism, 2, viscous(), 1)),
+    ]
+}
+
+/// The Jacobian of a set-up at a smooth state, with the state.
+fn jacobian(setup: &Setup) -> (Jacobian, Vec<f64>) {
+    let dim = setup.mesh.dim();
+    let flow = Flow::new(setup.clone(), &Smooth { dim, size: 0.05 }, 0.0).unwrap();
+    let u = flow.save().fields;
+    let host = Arc::new(Host::new(1).unwrap());
+    let mut jacobian = Jacobian::new(setup, &host, dim + 2).unwrap();
+    jacobian.linearise(0.0, &u);
+    (jacobian, u)
+}
+
+fn largest(x: impl IntoIterator<Item = f64>) -> f64 {
+    x.into_iter().fold(0.0, |m, x| m.max(x.abs()))
+}
+
+#[test]
+fn products_are_derivatives_of_the_rate() {
+    for (name, setup) in cases() {
+        let (mut jacobian, u) = jacobian(&setup);
+        let v = scattered(u.len(), 7);
+        let mut product = vec![0.0; u.len()];
+        jacobian.multiply(&v, &mut product);
+        // Central differences; larger ones cross kinks of the numerical flux.
+        let h = 3e-7;
+        let mut at = |h: f64| {
+            let moved: Vec<f64> = u.iter().zip(&v).map(|(u, v)| u + h * v).collect();
+            jacobian.linearise(0.0, &moved);
+            jacobian.rate()
+        };
+        let (above, below) = (at(h), at(-h));
+        let differences = above.iter().zip(&below).map(|(a, b)| (a - b) / (2.0 * h));
+        let error = largest(product.iter().zip(differences).map(|(p, d)| p - d));
+        let error = error / largest(product.iter().copied());
+        assert!(error < 1e-6, "{name}: {error:.1e}");
+        // The rate is that of the solver's steps.
+        jacobian.linearise(0.0, &u);
+        let mut flow = Flow::new(setup.clone(), &Smooth { dim: setup.mesh.dim(), size: 0.05 }, 0.0).unwrap();
+        let dt = 1e-6 * flow.stable_dt().unwrap();
+        flow.step(dt).unwrap();
+        let rate = jacobian.rate();
+        let after = flow.save().fields;
+        let taken = after.iter().zip(&u).zip(&rate).map(|((a, b), r)| (a - b) / dt - r);
+        let error = largest(taken) / largest(rate.iter().copied());
+        assert!(error < 1e-4, "{name}: {error:.1e}");
+    }
+}
+
+#[test]
+fn blocks_and_the_problem_of_order_one_are_parts_of_the_products() {
+    for (name, setup) in cases() {
+        let (jacobian, u) = jacobian(&setup);
+        let neighbours = colours::neighbours(setup.mesh.seen());
+        let blocks = Blocks::new(&jacobian, &colours::colours(&neighbours, false));
+        let offsets = &jacobian.offsets;
+        let mut y = vec![0.0; u.len()];
+        for e in [0, (offsets.len() - 1) / 2] {
+            let range = offsets[e]..offsets[e + 1];
+            let v = scattered(range.len(), e as u64 + 3);
+            let mut whole = vec![0.0; u.len()];
+            whole[range.clone()].copy_from_slice(&v);
+            jacobian.multiply(&whole, &mut y);
+            let mut rest = y[range.clone()].to_vec();
+            dense::add_product(blocks.of(e), &v, 1.0, &mut rest);
+            assert!(largest(rest.iter().copied()) < 1e-12 * largest(y.iter().copied()), "{name}");
+            // Beyond the neighbours nothing depends on the element.
+            let far = (0..offsets.len() - 1).filter(|o| *o != e && !neighbours[e].contains(&(*o as u32)));
+            far.for_each(|o| assert!(y[offsets[o]..offsets[o + 1]].iter().all(|y| *y == 0.0), "{name} {o}"));
+        }
+        // All blocks of order one at once.
+        let Some(between) = setup_between(&setup) else { panic!("{name}: no order below") };
+        let coarse =
+            Coarse::new(&jacobian, between.clone(), &neighbours, &colours::colours(&neighbours, true));
+        let w = scattered(coarse.len(), 11);
+        let mut fine = vec![0.0; u.len()];
+        coarse.prolongate(offsets, &w, &mut fine);
+        jacobian.multiply(&fine, &mut y);
+        let mut restricted = vec![0.0; w.len()];
+        coarse.restrict(offsets, &y, &mut restricted);
+        let size = largest(restricted.iter().copied());
+        coarse.add_product(&w, &mut restricted);
+        assert!(largest(restricted) < 1e-11 * size, "{name}");
+    }
+}
+
+fn setup_between(setup: &Setup) -> Option<Vec<Arc<Between>>> {
+    let host = Arc::new(Host::new(1).unwrap());
+    between(&tangent::discretization(setup, &host).unwrap())
+}
+
+#[test]
+fn a_flow_in_a_bent_channel_is_steady_in_a_few_steps_with_the_bits_of_one_thread() {
+    let mut ends = Vec::new();
+    for threads in [1, 2] {
+        let setup = Setup { threads, ..setup(&curved(Shape::Triangle, 4), viscous(), 2) };
+        let mut flow = Flow::new(setup, stream(2).as_ref(), 0.0).unwrap();
+        let first = largest(flow.residual().unwrap());
+        let mut steps = Vec::new();
+        while largest(flow.residual().unwrap()) > 1e-10 * first && steps.len() < 30 {
+            steps.push(flow.newton_step().unwrap());
+        }
+        assert!(steps.len() <= 14, "{steps:?}");
+        assert!(steps.iter().all(|step| step.share > 0.0 && step.iterations <= 30), "{steps:?}");
+        let statistics = flow.newton_statistics().unwrap();
+        assert_eq!(statistics.steps, steps.len() as u64);
+        ends.push(flow.save().fields);
+    }
+    assert_eq!(ends[0], ends[1]);
+}
+
+#[test]
+fn a_step_from_a_steady_flow_stays_there() {
+    // A uniform flow through open sides.
+    let mesh = curved(Shape::Quadrilateral, 3);
+    let sides = ["xmin", "xmax", "ymin", "ymax"];
+    let boundaries = sides.map(|side| (side.to_owned(), BoundaryKind::FarField(stream(2)))).into();
+    let law = Law::Euler { gamma: 1.4, gas_constant: 1.0 };
+    let setup = Setup { boundaries, newton: Some(Newton::default()), ..Setup::new(mesh, law, 2) };
+    let mut flow = Flow::new(setup, stream(2).as_ref(), 0.0).unwrap();
+    let before = flow.save().fields;
+    for _ in 0..3 {
+        flow.newton_step().unwrap();
+    }
+    let change = largest(flow.save().fields.iter().zip(&before).map(|(a, b)| a - b));
+    assert!(change < 1e-12, "{change:.1e}");
+}
+
+#[test]
+fn set_ups_without_newton_steps_are_told_why() {
+    let mesh = curved(Shape::Quadrilateral, 2);
+    let law = || Law::Euler { gamma: 1.4, gas_constant: 1.0 };
+    let lack = |setup: &Setup| lacks(setup).unwrap_or_default();
+    assert_eq!(lack(&setup(&mesh, law(), 2)), "");
+    assert!(lack(&Setup { device: Device::Cuda(0), ..setup(&mesh, law(), 2) }).contains("device: cpu"));
+    assert!(lack(&setup(&mesh, law(), 2).split(crate::two_point::SplitFlux::Ranocha)).contains("split"));
+    let advection = Setup::new(mesh, Law::Advection { velocity: vec![1.0, 0.0] }, 1);
+    assert!(lack(&advection).contains("not for advection"));
+}
