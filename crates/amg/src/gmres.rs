@@ -34,9 +34,10 @@ pub struct Gmres<V: Vector> {
 
 /// A cycle must reduce the true residual below this fraction of its value before.
 const CYCLE_GAIN: f64 = 0.999;
-/// Orthogonalisation is repeated if it leaves less than this fraction of a vector (Daniel, Gragg, Kaufman and
-/// Stewart 1976).
-const CANCELLED: f64 = 0.7;
+/// Orthogonalisation is repeated if it leaves less than this fraction of a vector: once is enough for a
+/// backward stable iteration (Paige, Rozložník and Strakoš 2006), but not for directions that are orthogonal
+/// themselves.
+const CANCELLED: f64 = 0.1;
 /// A direction adds nothing if less than this fraction of its length lies outside of the space of the former
 /// ones.
 const ROUNDING: f64 = 1e-14;

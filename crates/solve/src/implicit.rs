@@ -76,6 +76,8 @@ pub struct NewtonStatistics {
     pub linear_iterations: u64,
     /// Products with the Jacobian, those for preconditioners included.
     pub products: u64,
+    /// Seconds of products.
+    pub product_s: f64,
     /// How often the preconditioner was made.
     pub setups: u64,
     /// Seconds of that.
@@ -136,6 +138,7 @@ impl Implicit {
         self.statistics.steps += 1;
         self.statistics.linear_iterations += step.iterations as u64;
         self.statistics.products = self.linear.jacobian.products();
+        self.statistics.product_s = self.linear.jacobian.seconds();
         self.statistics.bytes = self.linear.bytes();
         Ok(step)
     }

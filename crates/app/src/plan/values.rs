@@ -51,10 +51,11 @@ const OF_SOLVES: [&str; 11] = [
 ];
 
 /// Paths in the summary of a run by Newton steps.
-const OF_NEWTON: [&str; 7] = [
+const OF_NEWTON: [&str; 8] = [
     "newton.steps",
     "newton.linear_iterations",
     "newton.jacobian_products",
+    "newton.product_s",
     "newton.setups",
     "newton.setup_s",
     "newton.solve_s",

@@ -404,7 +404,9 @@ impl<'a> March<'a> {
         };
         self.log.note(&format!(
             "Newton step {}: residual {ratio:.2e} before, CFL {:.1e}, {} linear iterations, {taken}",
-            self.local, step.cfl, step.iterations
+            self.now().step,
+            step.cfl,
+            step.iterations
         ));
         // Steps that are rejected again and again become explicit ones, and these find no state either.
         if step.share == 0.0 && step.cfl < LEAST_CFL {
@@ -452,11 +454,13 @@ impl<'a> March<'a> {
         let residual = steady.map(|(ratio, _)| ratio).or(self.residual);
         let residual = residual.map_or_else(String::new, |residual| format!("  residual {residual:.2e}"));
         let rate = self.dofs as f64 * self.solver.rhs_evaluations() as f64 / self.tally.spent.as_secs_f64();
+        // Newton steps have linear iterations instead.
+        let speed = if rate > 0.0 { format!("  {:.1} MDOF/s", rate / 1e6) } else { String::new() };
         let elapsed = self.started.elapsed();
         let left = if share > 1e-6 { elapsed.mul_f64((1.0 / share - 1.0).min(1e7)) } else { Duration::ZERO };
         let local = steady.is_some_and(|(_, spec)| spec.local_steps);
         let at = place(now, (!local).then_some(self.dt));
-        let message = format!("{at}{residual}  {:.1} MDOF/s  {} left", rate / 1e6, clock(left));
+        let message = format!("{at}{residual}{speed}  {} left", clock(left));
         self.log.progress(share, message);
         Ok(())
     }

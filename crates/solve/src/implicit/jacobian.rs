@@ -1,6 +1,7 @@
 //! Products with the Jacobian of the right-hand side, `R′(u) v`, by the tangent equation.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use dgsuite_gpu::Host;
 use dgsuite_ops::Discretization;
@@ -30,6 +31,7 @@ struct Inner {
     state: Vec<f64>,
     rate: Vec<f64>,
     products: u64,
+    seconds: f64,
 }
 
 /// Entries that one task copies.
@@ -72,7 +74,7 @@ impl Jacobian {
             }
         }
         let (state, rate) = (vec![0.0; tangent.len()], vec![0.0; tangent.len()]);
-        let inner = Mutex::new(Inner { tangent, state, rate, products: 0 });
+        let inner = Mutex::new(Inner { tangent, state, rate, products: 0, seconds: 0.0 });
         Ok(Self { inner, host: Arc::clone(host), places, copies, offsets, fields, t: 0.0 })
     }
 
@@ -89,6 +91,11 @@ impl Jacobian {
     /// The products so far.
     pub(crate) fn products(&self) -> u64 {
         self.lock().products
+    }
+
+    /// Their seconds.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.lock().seconds
     }
 
     /// Bytes of the tangent equation with its vectors.
@@ -126,6 +133,7 @@ impl Jacobian {
     pub(crate) fn multiply(&self, v: &[f64], out: &mut [f64]) {
         let inner = &mut *self.lock();
         inner.products += 1;
+        let begun = Instant::now();
         // Each place is that of one entry; the copies are cheaper than the product by far.
         for (&place, &x) in self.places.iter().zip(v) {
             inner.state[place as usize] = x;
@@ -143,5 +151,6 @@ impl Jacobian {
                 }
             });
         });
+        inner.seconds += begun.elapsed().as_secs_f64();
     }
 }

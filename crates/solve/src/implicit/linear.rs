@@ -12,10 +12,6 @@ use super::coarse::{Between, Coarse};
 use super::jacobian::Jacobian;
 use crate::setup::Newton;
 
-/// A preconditioner is made anew after so many steps, or when a step takes [`MORE`] iterations beyond twice
-/// those of its first.
-const STEPS: usize = 4;
-const MORE: usize = 3;
 /// Directions of block Jacobi after the problem of order one.
 const DIRECTIONS: usize = 3;
 
@@ -30,13 +26,24 @@ pub(super) struct Linear {
     pub(super) apart: Vec<Vec<u32>>,
     pub(super) between: Option<Vec<Arc<Between>>>,
     pub(super) made: Option<Made>,
-    /// Steps with the present preconditioner, and the iterations of the first.
-    age: usize,
-    first: usize,
+    /// What the present preconditioner has cost.
+    cost: Cost,
     /// `1/Δτ` and the scale of the rows of each element.
     pub(super) shifts: Vec<f64>,
     pub(super) scales: Vec<f64>,
     pub(super) newton: Newton,
+}
+
+/// The cost of a preconditioner, in products with the Jacobian.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cost {
+    /// Of making it.
+    setup: u64,
+    /// Of its first step, and of all steps beyond that much.
+    first: Option<u64>,
+    extra: u64,
+    /// Whether it is of no use any more.
+    spent: bool,
 }
 
 /// What a preconditioner consists of. At order one the sparse matrix is that of the whole problem.
@@ -65,8 +72,7 @@ impl Linear {
             apart,
             between,
             made: None,
-            age: 0,
-            first: 0,
+            cost: Cost::default(),
             shifts: Vec::new(),
             scales: Vec::new(),
             newton,
@@ -81,12 +87,14 @@ impl Linear {
         self.jacobian.bytes() + made
     }
 
-    /// Makes the preconditioner, anew if it is old, for the present shifts.
+    /// Makes the preconditioner for the present shifts: anew when its steps have taken as many products
+    /// beyond those of its first as it takes to make it, or if it did not solve a problem.
     pub(super) fn prepare(&mut self, statistics: &mut NewtonStatistics) -> Result<(), GpuError> {
         let begun = Instant::now();
-        if self.made.is_none() || self.age >= STEPS {
+        if self.made.is_none() || self.cost.spent {
             // The former one is not needed meanwhile.
             self.made = None;
+            let before = self.jacobian.products();
             let whole = self.order < 2 && self.between.is_some();
             let blocks = (!whole).then(|| Blocks::new(&self.jacobian, &self.near));
             let coarse = self
@@ -95,7 +103,7 @@ impl Linear {
                 .map(|between| Coarse::new(&self.jacobian, between.clone(), &self.neighbours, &self.apart));
             let zeros = HostVector::zeros(&self.host, self.jacobian.len())?;
             self.made = Some(Made { blocks, coarse, directions: Gmres::new(&zeros, DIRECTIONS)? });
-            (self.age, self.first) = (0, 0);
+            self.cost = Cost { setup: self.jacobian.products() - before, ..Cost::default() };
             statistics.setups += 1;
         }
         // What is singular leads to a step that is rejected, and to larger shifts.
@@ -111,14 +119,13 @@ impl Linear {
         Ok(())
     }
 
-    /// Notes how many iterations a step took.
-    pub(super) fn took(&mut self, iterations: usize) {
-        self.age += 1;
-        if self.age == 1 {
-            self.first = iterations;
-        } else if iterations > 2 * self.first + MORE {
-            self.age = STEPS;
-        }
+    /// Notes the products that a step took, and whether its problem was solved.
+    pub(super) fn took(&mut self, products: u64, solved: bool) {
+        let cost = &mut self.cost;
+        let old = cost.first.is_some();
+        let first = *cost.first.get_or_insert(products);
+        cost.extra += products.saturating_sub(first);
+        cost.spent = cost.extra > cost.setup || (old && !solved);
     }
 
     /// `v ← S v`, or `S⁻¹ v`.

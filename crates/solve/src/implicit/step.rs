@@ -76,7 +76,7 @@ impl<T: PackScalar> SteadyProblem for Problem<'_, T> {
         let residual = self.right.norm2();
         let unsolved = |iterations| Direction { residual, iterations, solved: false };
         self.linear.prepare(self.statistics)?;
-        let begun = Instant::now();
+        let (begun, before) = (Instant::now(), self.linear.jacobian.products());
         self.delta.fill(0.0);
         let Newton { tolerance, max_iterations, .. } = self.linear.newton;
         let reference = Reference::InitialResidual;
@@ -99,7 +99,8 @@ impl<T: PackScalar> SteadyProblem for Problem<'_, T> {
                 unsolved(0)
             }
         };
-        self.linear.took(direction.iterations);
+        let products = self.linear.jacobian.products() - before;
+        self.linear.took(products, direction.solved);
         Ok(direction)
     }
 

@@ -123,6 +123,7 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Flow) -> Map<String, Value> {
                 "steps": newton.steps,
                 "linear_iterations": newton.linear_iterations,
                 "jacobian_products": newton.products,
+                "product_s": newton.product_s,
                 "setups": newton.setups,
                 "setup_s": newton.setup_s,
                 "solve_s": newton.solve_s,
