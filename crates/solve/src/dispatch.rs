@@ -4,6 +4,7 @@ use super::cuda_engine::CudaEngine;
 use super::device::Device;
 use super::engine::{Engine, HostEngine};
 use super::error::SystemError;
+use super::implicit;
 use super::precision::Precision;
 use super::setup::formulas::{in_setup, inflow, no_slip, outlet};
 use super::setup::{BoundaryKind, Law, ReactionTerm, Riemann, Setup, SourceTerm};
@@ -271,6 +272,9 @@ fn assemble<T: PackScalar>(
     boundary: &dyn Fn(&BoundaryKind) -> Option<Box<dyn BoundaryKernel<T>>>,
 ) -> Built {
     let Setup { law: model, boundaries, mesh, device, scheme, .. } = rest.setup;
+    if let (Some(_), Some(what)) = (rest.setup.newton, implicit::lacks(rest.setup)) {
+        return Err(SystemError::Unavailable { law: model.name(), what: format!("in this set-up: {what}") });
+    }
     let bindings = boundaries
         .iter()
         .map(|(name, kind)| {
@@ -302,10 +306,6 @@ fn assemble<T: PackScalar>(
             discretization.limit_by(limiting, bounds)?;
         }
         discretization.prepare_stages()?;
-        if rest.setup.newton.is_some() {
-            let what = "by Newton steps on a device".to_owned();
-            return Err(SystemError::Unavailable { law: model.name(), what });
-        }
         return Ok(Box::new(CudaEngine::new(discretization, *scheme, rest.initial, rest.t0)?));
     }
     let host = Arc::clone(rest.host);
@@ -319,8 +319,9 @@ fn assemble<T: PackScalar>(
     }
     let engine = HostEngine::new(discretization, rest.host, *scheme, rest.initial, rest.t0)?;
     Ok(match rest.setup.newton {
-        Some(newton) => Box::new(engine.with_newton(rest.setup, newton)?),
-        None => Box::new(engine),
+        // Many vectors, which a description does not need.
+        Some(newton) if !rest.setup.only_described => Box::new(engine.with_newton(rest.setup, newton)?),
+        _ => Box::new(engine),
     })
 }
 

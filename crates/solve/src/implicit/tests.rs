@@ -272,6 +272,9 @@ fn set_ups_without_newton_steps_are_told_why() {
     assert_eq!(lack(&setup(&mesh, law(), 2)), "");
     assert!(lack(&Setup { device: Device::Cuda(0), ..setup(&mesh, law(), 2) }).contains("device: cpu"));
     assert!(lack(&setup(&mesh, law(), 2).split(crate::two_point::SplitFlux::Ranocha)).contains("split"));
+    let split = setup(&mesh, law(), 2).split(crate::two_point::SplitFlux::Ranocha);
+    let refused = Flow::new(split, stream(2).as_ref(), 0.0).err().map(|error| error.to_string());
+    assert!(refused.is_some_and(|said| said.contains("no split form")));
     let advection = Setup::new(mesh, Law::Advection { velocity: vec![1.0, 0.0] }, 1);
     assert!(lack(&advection).contains("not for advection"));
 }
