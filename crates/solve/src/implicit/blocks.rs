@@ -21,22 +21,12 @@ impl Blocks {
         let size = |e: usize| offsets[e + 1] - offsets[e];
         let mut blocks: Vec<Vec<f64>> =
             (0..offsets.len() - 1).map(|e| vec![0.0; size(e) * size(e)]).collect();
-        let (mut v, mut y) = (vec![0.0; jacobian.len()], vec![0.0; jacobian.len()]);
-        for colour in colours {
-            let most = colour.iter().map(|&e| size(e as usize)).max().unwrap_or(0);
-            for j in 0..most {
-                let seeded = || colour.iter().map(|&e| e as usize).filter(|&e| j < size(e));
-                v.fill(0.0);
-                seeded().for_each(|e| v[offsets[e] + j] = 1.0);
-                jacobian.multiply(&v, &mut y);
-                for e in seeded() {
-                    let n = size(e);
-                    for (i, &y) in y[offsets[e]..offsets[e + 1]].iter().enumerate() {
-                        blocks[e][i * n + j] = -y;
-                    }
-                }
+        let seed = |e: usize, j: usize, v: &mut [f64]| v[offsets[e] + j] = 1.0;
+        jacobian.by_colours(colours, size, seed, |e, j, y| {
+            for (i, &y) in y[offsets[e]..offsets[e + 1]].iter().enumerate() {
+                blocks[e][i * size(e) + j] = -y;
             }
-        }
+        });
         Self { inverses: blocks.clone(), blocks }
     }
 

@@ -170,36 +170,26 @@ impl Coarse {
         };
         let rows = (0..between.len()).map(row).collect();
         let mut matrix = BlockMatrix { offsets: offsets.clone(), rows };
-        let (mut v, mut y) = (vec![0.0; jacobian.len()], vec![0.0; jacobian.len()]);
-        for colour in colours {
-            let most = colour.iter().map(|&e| size(e as usize)).max().unwrap_or(0);
-            for j in 0..most {
-                let seeded = || colour.iter().map(|&e| e as usize).filter(|&e| j < size(e));
-                v.fill(0.0);
-                for e in seeded() {
-                    let Between { fine, coarse, up, .. } = &*between[e];
-                    let (field, column) = (j / coarse, j % coarse);
-                    let at = jacobian.offsets[e] + field * fine;
-                    (0..*fine).for_each(|f| v[at + f] = up[f * coarse + column]);
-                }
-                jacobian.multiply(&v, &mut y);
-                for e in seeded() {
-                    let columns = size(e);
-                    for &other in neighbours[e].iter().chain([&(e as u32)]) {
-                        let there = other as usize;
-                        let Some(block) = matrix.block_mut(there, e as u32) else { continue };
-                        let Between { fine, down, .. } = &*between[there];
-                        for field in 0..fields {
-                            let at = jacobian.offsets[there] + field * fine;
-                            for (i, row) in down.chunks_exact(*fine).enumerate() {
-                                let sum: f64 = row.iter().zip(&y[at..at + fine]).map(|(a, b)| a * b).sum();
-                                block[(field * between[there].coarse + i) * columns + j] = -sum;
-                            }
-                        }
+        let seed = |e: usize, j: usize, v: &mut [f64]| {
+            let Between { fine, coarse, up, .. } = &*between[e];
+            let (field, column) = (j / coarse, j % coarse);
+            let at = jacobian.offsets[e] + field * fine;
+            (0..*fine).for_each(|f| v[at + f] = up[f * coarse + column]);
+        };
+        jacobian.by_colours(colours, size, seed, |e, j, y| {
+            for &other in neighbours[e].iter().chain([&(e as u32)]) {
+                let there = other as usize;
+                let Some(block) = matrix.block_mut(there, e as u32) else { continue };
+                let Between { fine, coarse, down, .. } = &*between[there];
+                for field in 0..fields {
+                    let at = jacobian.offsets[there] + field * fine;
+                    for (i, row) in down.chunks_exact(*fine).enumerate() {
+                        let sum: f64 = row.iter().zip(&y[at..at + fine]).map(|(a, b)| a * b).sum();
+                        block[(field * coarse + i) * size(e) + j] = -sum;
                     }
                 }
             }
-        }
+        });
         let zeros = vec![0.0; offsets[between.len()]];
         Self { between, fields, factors: matrix.clone(), jacobian: matrix, r: zeros.clone(), z: zeros }
     }

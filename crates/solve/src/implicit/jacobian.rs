@@ -129,6 +129,29 @@ impl Jacobian {
         self.offsets.windows(2).flat_map(|r| both[2 * r[0]..r[0] + r[1]].to_vec()).collect()
     }
 
+    /// Shows columns of the Jacobian: for each colour, and as long as one of its elements has a column `j`,
+    /// `seed` writes this column's direction in the element into a vector of zeros, and `take` reads the
+    /// product with all of them, `(element, j, vector)`. `columns` is the number of columns of an element.
+    pub(super) fn by_colours(
+        &self,
+        colours: &[Vec<u32>],
+        columns: impl Fn(usize) -> usize,
+        seed: impl Fn(usize, usize, &mut [f64]),
+        mut take: impl FnMut(usize, usize, &[f64]),
+    ) {
+        let (mut v, mut y) = (vec![0.0; self.len()], vec![0.0; self.len()]);
+        for colour in colours {
+            let most = colour.iter().map(|&e| columns(e as usize)).max().unwrap_or(0);
+            for j in 0..most {
+                let seeded = || colour.iter().map(|&e| e as usize).filter(|&e| j < columns(e));
+                v.fill(0.0);
+                seeded().for_each(|e| seed(e, j, &mut v));
+                self.multiply(&v, &mut y);
+                seeded().for_each(|e| take(e, j, &y));
+            }
+        }
+    }
+
     /// `out ← R′(u) v`.
     pub(crate) fn multiply(&self, v: &[f64], out: &mut [f64]) {
         let inner = &mut *self.lock();
