@@ -157,11 +157,10 @@ impl<V: Vector> Gmres<V> {
             let mut left = size;
             for _ in 0..2 {
                 let start = left;
-                for (h, v) in column.iter_mut().zip(basis.iter()) {
-                    let share = w.dot(v);
-                    *h += share;
-                    w.axpby(-share, v, 1.0);
-                }
+                // All shares at once (classical Gram–Schmidt): one wait on devices, one pass over `w`.
+                let shares = V::dots(&basis.iter().map(|v| (&*w, v)).collect::<Vec<_>>());
+                column.iter_mut().zip(&shares).for_each(|(h, share)| *h += share);
+                w.lincomb(1.0, &shares.iter().map(|share| -share).zip(basis.iter()).collect::<Vec<_>>());
                 left = w.norm2();
                 if left > CANCELLED * start {
                     break;
