@@ -111,7 +111,7 @@ boundaries:
 ";
 
 /// Name, start and remaining lines of each case.
-const CASES: [(&str, &str, &str); 10] = [
+const CASES: [(&str, &str, &str); 11] = [
     (
         "arcs",
         ARCS,
@@ -154,6 +154,13 @@ const CASES: [(&str, &str, &str); 10] = [
         "time: { cfl: 0.3, steady: { tolerance: 0.4, max_steps: 200, local_steps: true, damping: 60 } }\n\
          output: { fields: none, checkpoint: none }\n\
          monitors:\n  - residual: { every_steps: 7 }\n  - integral: { fields: [rho_u], every: 12 }\n",
+    ),
+    (
+        "newton",
+        STEADY,
+        "time: { steady: { solver: newton, tolerance: 0.1 } }\n\
+         output: { fields: none, checkpoint: none }\n\
+         monitors:\n  - residual: { every_steps: 1 }\n  - integral: { fields: [rho_u], every: 2 }\n",
     ),
     (
         "single",
@@ -407,6 +414,9 @@ fn runs_on_an_emulated_device_are_those_of_the_cpu() {
         if name == "by error" {
             // Errors are measured in the basis of the device, so both runs use the same basis.
             beginning = beginning.replace("order: 1", "order: 1, basis: nodal");
+        } else if name == "newton" {
+            // As are residuals. Order one would have no blocks.
+            beginning = beginning.replace("order: 1", "order: 2, basis: nodal").replace("[2, 2]", "[2, 1]");
         }
         let case = Case::new(&format!("{beginning}{rest}"));
         let cpu = run(&case, "cpu", Command::new(program));
@@ -419,6 +429,9 @@ fn runs_on_an_emulated_device_are_those_of_the_cpu() {
             let again = run(&case, "cuda", emulator.command(program));
             assert!(!gpu.summary["forces"].is_null() && gpu.summary["forces"] == again.summary["forces"]);
             assert_eq!(gpu.tables, again.tables, "the same run has the same bits");
+        }
+        for count in ["steps", "linear_iterations", "jacobian_products", "setups"] {
+            assert_eq!(cpu.summary["newton"][count], gpu.summary["newton"][count], "{name}: {count}");
         }
         assert_eq!(cpu.tables.len(), gpu.tables.len(), "{name}");
         for (a, b) in cpu.tables.iter().zip(&gpu.tables) {

@@ -3,10 +3,12 @@
 mod batch;
 mod partial;
 
-use super::engine::{Ahead, Described, Elementwise, Engine, norms, perturbed};
+use super::engine::{Ahead, Described, Elementwise, Engine, NewtonSteps, norms, perturbed};
 use super::error::SystemError;
+use super::implicit::{DeviceParts, Implicit, NewtonStatistics};
 use super::kernel_choice::KernelChoice;
 use super::measured;
+use crate::setup::{Newton, Setup};
 use batch::Batches;
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::cuda::{DeviceBuffer, Graph};
@@ -21,7 +23,7 @@ use dgsuite_ops::{
 };
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
-use dgsuite_timeint::{Rhs, RunningSum, Scheme, Stage, Stepper};
+use dgsuite_timeint::{NewtonStep, Rhs, RunningSum, Scheme, Stage, Stepper};
 use partial::Partial;
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -209,6 +211,7 @@ pub(crate) struct CudaEngine<T: PackScalar> {
     /// The residual of monitors.
     rate: Option<CudaVector<T>>,
     sampler: Option<Sampler>,
+    implicit: Option<Implicit<DeviceParts>>,
     steps: u64,
     /// Number of times that steps were launched one by one.
     launched: u64,
@@ -268,6 +271,7 @@ impl<T: PackScalar> CudaEngine<T> {
             partial: RefCell::default(),
             rate: None,
             sampler: None,
+            implicit: None,
             steps: 0,
             launched: 0,
             evaluations: 0,
@@ -412,7 +416,31 @@ fn launch<T: PackScalar>(
     Ok(())
 }
 
+impl<T: PackScalar> CudaEngine<T> {
+    /// Prepares Newton steps.
+    pub(crate) fn with_newton(mut self, setup: &Setup, newton: Newton) -> Result<Self, SystemError> {
+        self.implicit = Some(Implicit::on_device(setup, newton, &self.discretization)?);
+        Ok(self)
+    }
+}
+
+impl<T: PackScalar> NewtonSteps for CudaEngine<T> {
+    fn newton_step(&mut self, t: f64) -> Result<NewtonStep, OpsError> {
+        let Some(implicit) = &mut self.implicit else { return Ok(NewtonStep::none()) };
+        let state = implicit.parts().state(&mut self.discretization, t, &mut self.u)?;
+        implicit.step(state)
+    }
+}
+
 impl<T: PackScalar> Engine for CudaEngine<T> {
+    fn newton(&mut self) -> Option<&mut dyn NewtonSteps> {
+        self.implicit.is_some().then_some(self as &mut dyn NewtonSteps)
+    }
+
+    fn newton_statistics(&self) -> Option<NewtonStatistics> {
+        self.implicit.as_ref().map(Implicit::statistics)
+    }
+
     fn discretization(&self) -> &dyn Described {
         &self.discretization
     }

@@ -306,7 +306,11 @@ fn assemble<T: PackScalar>(
             discretization.limit_by(limiting, bounds)?;
         }
         discretization.prepare_stages()?;
-        return Ok(Box::new(CudaEngine::new(discretization, *scheme, rest.initial, rest.t0)?));
+        let engine = CudaEngine::new(discretization, *scheme, rest.initial, rest.t0)?;
+        return Ok(match rest.setup.newton {
+            Some(newton) if !rest.setup.only_described => Box::new(engine.with_newton(rest.setup, newton)?),
+            _ => Box::new(engine),
+        });
     }
     let host = Arc::clone(rest.host);
     let mut discretization = match rest.ranks {

@@ -2,7 +2,7 @@
 
 use super::elliptic::LineDescription;
 use super::error::SystemError;
-use super::implicit::{Implicit, NewtonStatistics};
+use super::implicit::{HostParts, HostState, Implicit, NewtonStatistics};
 use super::kernel_choice::KernelChoice;
 use super::ranges::Ranges;
 use super::setup::{Newton, Setup};
@@ -373,7 +373,7 @@ pub(crate) struct HostEngine<T: PackScalar> {
     /// Weights of errors.
     weights: Option<HostVector<T>>,
     local: Vec<f64>,
-    implicit: Option<Implicit>,
+    implicit: Option<Implicit<HostParts>>,
 }
 
 impl<T: PackScalar> HostEngine<T> {
@@ -409,22 +409,15 @@ impl<T: PackScalar> HostEngine<T> {
     /// Prepares Newton steps.
     pub(crate) fn with_newton(mut self, setup: &Setup, newton: Newton) -> Result<Self, SystemError> {
         let d = &self.rhs.discretization;
-        self.implicit = Some(Implicit::new(setup, newton, d.host(), d)?);
+        self.implicit = Some(Implicit::on_host(setup, newton, d.host(), d)?);
         Ok(self)
     }
 }
 
 impl<T: PackScalar> NewtonSteps for HostEngine<T> {
     fn newton_step(&mut self, t: f64) -> Result<NewtonStep, OpsError> {
-        let d = &mut self.rhs.discretization;
-        let step = self.implicit.as_mut().map(|implicit| implicit.step(d, t, &mut self.u)).transpose()?;
-        Ok(step.unwrap_or(NewtonStep {
-            cfl: 0.0,
-            share: 0.0,
-            iterations: 0,
-            solved: false,
-            residual: f64::NAN,
-        }))
+        let Some(implicit) = &mut self.implicit else { return Ok(NewtonStep::none()) };
+        implicit.step(HostState::new(&mut self.rhs.discretization, t, &mut self.u)?)
     }
 }
 

@@ -2,17 +2,26 @@
 //! order one.
 //!
 //! A step solves `(1/Δτ − R′(u)) δ = R(u)` by flexible GMRES. Its preconditioner is the problem of order one,
-//! `P A₁⁻¹ R` with incomplete factors of a sparse matrix of blocks, and then a few directions of block
-//! Jacobi, with the inverses of the diagonal blocks of all elements. Products come from the tangent equation
+//! `P A₁⁻¹ R`, and then a few directions of a smoother. Both have incomplete factors of a sparse matrix of
+//! blocks, in an order that follows lines of strong coupling; where the factors of the whole space do not
+//! fit, the smoother has the inverses of the diagonal blocks. Products come from the tangent equation
 //! ([`Tangent`](dgsuite_physics::Tangent)), blocks from products with directions that are not zero in the
 //! elements of one colour.
 
+mod between;
 mod blocks;
-mod coarse;
 mod colours;
 mod dense;
+#[allow(unsafe_code)] // kernels are launched
+mod device;
+mod factors;
+mod host;
 mod jacobian;
 mod linear;
+mod matrix;
+mod ordering;
+mod parts;
+mod places;
 mod step;
 mod tangent;
 #[cfg(test)]
@@ -21,17 +30,21 @@ mod tests;
 use std::sync::Arc;
 
 use dgsuite_amg::Gmres;
-use dgsuite_basis::Shape;
-use dgsuite_gpu::{Host, HostVector, Vector};
+use dgsuite_basis::{Representation, Shape};
+use dgsuite_gpu::{Host, Vector};
+use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{Discretization, Form, OpsError, PackScalar};
 use dgsuite_timeint::{NewtonStep, PseudoTime};
 
 use crate::SystemError;
-use crate::device::Device;
 use crate::setup::{BoundaryKind, Newton, ReactionTerm, Riemann, Setup};
-use coarse::Between;
+use between::Between;
+use colours::Coloured;
+pub(crate) use device::DeviceParts;
+pub(crate) use host::{HostParts, HostState};
 use jacobian::Jacobian;
 use linear::Linear;
+pub(crate) use parts::{Evolving, Parts};
 use step::Problem;
 
 /// Why a set-up has no Newton steps, as what to use instead; `None` if it has them.
@@ -43,10 +56,9 @@ pub fn lacks(setup: &Setup) -> Option<String> {
     let formulas = |term: &ReactionTerm| matches!(term, ReactionTerm::Formulas(_));
     let what = if setup.law.gas().is_none() {
         format!("Newton steps are for euler and navier-stokes, not for {}", setup.law.name())
-    } else if setup.device != Device::Cpu {
-        "Newton steps run on the CPU: `device: cpu`, or `solver: explicit`".to_owned()
     } else if setup.comm.size() > 1 {
-        "Newton steps run on one rank, with all of its threads; `solver: explicit` on several".to_owned()
+        "Newton steps run on one rank, with all of its threads or one device; `solver: explicit` on several"
+            .to_owned()
     } else if setup.limiting.is_some() {
         "Newton steps have no limiter: leave `space.limiter` out, or `solver: explicit`".to_owned()
     } else if setup.form == Form::Split {
@@ -66,6 +78,10 @@ pub fn lacks(setup: &Setup) -> Option<String> {
     };
     Some(what)
 }
+
+/// The most bytes that incomplete factors of all blocks may have, with the blocks. Beyond them the smoother
+/// has the inverses of the diagonal blocks alone.
+pub const MOST_FACTOR_BYTES: usize = 4 << 30;
 
 /// What the steps of a run have cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -88,48 +104,60 @@ pub struct NewtonStatistics {
     pub bytes: usize,
 }
 
-/// Newton steps of one discretisation.
-pub(crate) struct Implicit {
-    linear: Linear,
+/// Newton steps of one discretisation on the machine of `P`.
+pub(crate) struct Implicit<P: Parts> {
+    linear: Linear<P>,
     control: PseudoTime,
-    gmres: Gmres<HostVector<f64>>,
+    gmres: Gmres<P::Vector>,
     statistics: NewtonStatistics,
 }
 
-impl Implicit {
-    /// Steps for a set-up.
-    pub(crate) fn new<T: PackScalar>(
+impl Implicit<HostParts> {
+    /// Steps for a set-up on the CPU.
+    pub(crate) fn on_host<T: PackScalar>(
         setup: &Setup,
         newton: Newton,
         host: &Arc<Host>,
         d: &Discretization<T>,
     ) -> Result<Self, SystemError> {
         let jacobian = Jacobian::new(setup, host, d.physics().n_fields())?;
-        let neighbours = colours::neighbours(setup.mesh.seen());
-        let gmres = Gmres::new(&HostVector::zeros(host, jacobian.len())?, newton.restart)?;
-        let below = (d.order(), between(d));
-        let linear = Linear::new(jacobian, host, below, neighbours, newton);
+        let coloured = Coloured::new(setup.mesh.seen());
+        Self::new(HostParts::new(jacobian, host, (d.order(), between(d)), coloured), newton)
+    }
+}
+
+impl Implicit<DeviceParts> {
+    /// Steps for a set-up on a device.
+    pub(crate) fn on_device<T: PackScalar>(
+        setup: &Setup,
+        newton: Newton,
+        d: &CudaDiscretization<T>,
+    ) -> Result<Self, SystemError> {
+        let below = between(d.description());
+        Self::new(DeviceParts::new(setup, d, below)?, newton)
+    }
+}
+
+impl<P: Parts> Implicit<P> {
+    /// What the machine supplies.
+    pub(crate) fn parts(&self) -> &P {
+        &self.linear.parts
+    }
+
+    fn new(parts: P, newton: Newton) -> Result<Self, SystemError> {
+        let gmres = Gmres::new(&parts.zeros()?, newton.restart)?;
         let control = PseudoTime::new(newton.start, newton.growth);
+        let linear = Linear::new(parts, newton)?;
         Ok(Self { linear, control, gmres, statistics: NewtonStatistics::default() })
     }
 
-    /// Takes a step from the state `u` at time `t`.
-    pub(crate) fn step<T: PackScalar>(
-        &mut self,
-        d: &mut Discretization<T>,
-        t: f64,
-        u: &mut HostVector<T>,
-    ) -> Result<NewtonStep, OpsError> {
-        let start = d.to_canonical(u);
-        let zeros = HostVector::zeros(&self.linear.host, start.len())?;
+    /// Takes a step from a state.
+    pub(crate) fn step<E: Evolving<P>>(&mut self, state: E) -> Result<NewtonStep, OpsError> {
+        let zeros = self.linear.parts.zeros()?;
         let mut problem = Problem {
+            state,
             delta: zeros.zeros_like()?,
             right: zeros,
-            rate: u.zeros_like()?,
-            start,
-            d,
-            t,
-            u,
             linear: &mut self.linear,
             gmres: &mut self.gmres,
             statistics: &mut self.statistics,
@@ -137,9 +165,10 @@ impl Implicit {
         let step = self.control.step(&mut problem)?;
         self.statistics.steps += 1;
         self.statistics.linear_iterations += step.iterations as u64;
-        self.statistics.products = self.linear.jacobian.products();
-        self.statistics.product_s = self.linear.jacobian.seconds();
-        self.statistics.bytes = self.linear.bytes();
+        let parts = &self.linear.parts;
+        self.statistics.products = parts.products();
+        self.statistics.product_s = parts.seconds();
+        self.statistics.bytes = parts.bytes();
         Ok(step)
     }
 
@@ -149,34 +178,40 @@ impl Implicit {
     }
 }
 
-/// The prolongations of all elements from order 1, or from a lower order of the space; `None` if there is
-/// none.
+/// The prolongations of all elements from order 1, or from a lower order of the space, with their L²
+/// projections; `None` if there is none.
 fn between<T: PackScalar>(d: &Discretization<T>) -> Option<Vec<Arc<Between>>> {
     let (mesh, basis, fields) = (d.mesh(), d.representation(), d.physics().n_fields());
-    let order = d.order().min(1);
-    let coarse = |e: usize| d.basis_size_in(basis, order, mesh.shape(e));
-    let fine = |e: usize| d.basis_size_in(basis, d.order(), mesh.shape(e));
     let n = mesh.n_elements();
-    let total: usize = (0..n).map(|e| fields * coarse(e)).sum();
-    // The first element of each shape shows the prolongation.
+    // The first element of each shape shows a change of basis, `[own function][function of the other]`.
+    let change = |of: usize, from: Representation, order: usize| -> Option<Vec<f64>> {
+        let size = |basis, order, e: usize| d.basis_size_in(basis, order, mesh.shape(e));
+        let begin = |basis, order| fields * (0..of).map(|e| size(basis, order, e)).sum::<usize>();
+        let total = begin(from, order) + fields * (of..n).map(|e| size(from, order, e)).sum::<usize>();
+        let (first, other) = (begin(basis, d.order()), begin(from, order));
+        let (rows, columns) = (size(basis, d.order(), of), size(from, order, of));
+        let mut matrix = vec![0.0; rows * columns];
+        for j in 0..columns {
+            let mut unit = vec![0.0; total];
+            unit[other + j] = 1.0;
+            let column = d.convert_canonical_of_order(&unit, from, order)?;
+            (0..rows).for_each(|i| matrix[i * columns + j] = column[first + i]);
+        }
+        Some(matrix)
+    };
+    let order = d.order().min(1);
     let mut known: Vec<(Shape, Arc<Between>)> = Vec::new();
-    let (mut first_coarse, mut first_fine) = (0, 0);
-    let mut all = Vec::with_capacity(n);
     for e in 0..n {
         let shape = mesh.shape(e);
-        if !known.iter().any(|(of, _)| *of == shape) {
-            let mut up = vec![0.0; fine(e) * coarse(e)];
-            for j in 0..coarse(e) {
-                let mut unit = vec![0.0; total];
-                unit[first_coarse + j] = 1.0;
-                let column = d.convert_canonical_of_order(&unit, basis, order)?;
-                (0..fine(e)).for_each(|i| up[i * coarse(e) + j] = column[first_fine + i]);
-            }
-            known.push((shape, Arc::new(Between::new(up, coarse(e))?)));
+        if known.iter().any(|(of, _)| *of == shape) {
+            continue;
         }
-        first_coarse += fields * coarse(e);
-        first_fine += fields * fine(e);
-        all.extend(known.iter().find(|(of, _)| *of == shape).map(|(_, between)| Arc::clone(between)));
+        let up = change(e, basis, order)?;
+        // Orthonormal functions, by which the L² product is known.
+        let modes = change(e, Representation::Modal, d.order());
+        let coarse = d.basis_size_in(basis, order, shape);
+        known.push((shape, Arc::new(Between::new(up, coarse, modes.as_deref())?)));
     }
-    Some(all)
+    let of = |e: usize| known.iter().find(|(of, _)| *of == mesh.shape(e)).map(|(_, own)| Arc::clone(own));
+    (0..n).map(of).collect()
 }

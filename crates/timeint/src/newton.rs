@@ -14,7 +14,10 @@ pub trait SteadyProblem {
     fn direction(&mut self, cfl: f64) -> Result<Direction, Self::Error>;
 
     /// Returns the largest share `α ≤ 1` of the direction with which the state remains admissible.
-    fn admissible(&mut self) -> f64;
+    ///
+    /// # Errors
+    /// Those of the problem.
+    fn admissible(&mut self) -> Result<f64, Self::Error>;
 
     /// Moves to `u + α δ`, and returns the norms of `R(u + α δ)` and of `R(u + α δ) − α δ/Δτ`; numbers that
     /// are not finite if the state is not admissible.
@@ -24,7 +27,10 @@ pub trait SteadyProblem {
     fn try_share(&mut self, share: f64) -> Result<[f64; 2], Self::Error>;
 
     /// Returns to the start of the step.
-    fn go_back(&mut self);
+    ///
+    /// # Errors
+    /// Those of the problem.
+    fn go_back(&mut self) -> Result<(), Self::Error>;
 }
 
 /// What is known of a direction.
@@ -51,6 +57,14 @@ pub struct NewtonStep {
     pub solved: bool,
     /// The norm of the residual afterwards.
     pub residual: f64,
+}
+
+impl NewtonStep {
+    /// No step at all, where there is nothing to solve.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self { cfl: 0.0, share: 0.0, iterations: 0, solved: false, residual: f64::NAN }
+    }
 }
 
 /// The size of pseudo-time steps.
@@ -95,7 +109,7 @@ impl PseudoTime {
     pub fn step<P: SteadyProblem>(&mut self, problem: &mut P) -> Result<NewtonStep, P::Error> {
         let cfl = self.cfl;
         let Direction { residual: before, iterations, solved } = problem.direction(cfl)?;
-        let mut share = problem.admissible();
+        let mut share = problem.admissible()?;
         let step = |share, residual| NewtonStep { cfl, share, iterations, solved, residual };
         while share >= LEAST_SHARE {
             let [residual, with_time] = problem.try_share(share)?;
@@ -113,7 +127,7 @@ impl PseudoTime {
             }
             share *= 0.5;
         }
-        problem.go_back();
+        problem.go_back()?;
         self.cfl *= 0.1;
         Ok(step(0.0, before))
     }
@@ -149,8 +163,9 @@ mod tests {
             Ok(Direction { residual: (self.rate)(self.u).abs(), iterations: 1, solved: true })
         }
 
-        fn admissible(&mut self) -> f64 {
-            if self.u + self.delta >= self.least { 1.0 } else { 0.9 * (self.least - self.u) / self.delta }
+        fn admissible(&mut self) -> Result<f64, Self::Error> {
+            let most = 0.9 * (self.least - self.u) / self.delta;
+            Ok(if self.u + self.delta >= self.least { 1.0 } else { most })
         }
 
         fn try_share(&mut self, share: f64) -> Result<[f64; 2], Self::Error> {
@@ -159,8 +174,9 @@ mod tests {
             Ok([rate.abs(), (rate - share * self.delta / self.cfl).abs()])
         }
 
-        fn go_back(&mut self) {
+        fn go_back(&mut self) -> Result<(), Self::Error> {
             self.u = self.start;
+            Ok(())
         }
     }
 

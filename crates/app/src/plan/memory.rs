@@ -20,6 +20,7 @@ use crate::pipeline::mesh::{Filling, Generator};
 use crate::pipeline::physics::Model;
 use crate::pipeline::{DeviceSpec, Pipeline};
 use dgsuite_solve::flow::{Device, Precision};
+use dgsuite_solve::implicit::MOST_FACTOR_BYTES;
 use dgsuite_solve::setup::Newton;
 
 /// Bytes of the mesh and of the solver's geometry and connectivity for each side of an element, as measured
@@ -134,7 +135,7 @@ impl Load {
     /// state for results.
     pub(super) fn of_flow(file: &Pipeline) -> Self {
         let newton = file.time.newton.as_ref().map(|newton| newton.value);
-        let host = newton.is_some() || on_host(&file.device);
+        let host = on_host(&file.device);
         // Velocity has three components.
         let usual = match file.physics.model {
             Model::Advection { .. } => 1,
@@ -197,23 +198,35 @@ impl Load {
         }
     }
 
-    /// Bytes per element of Newton steps: blocks with their inverses, those of order one for an element and
-    /// its neighbours with their factors, the vectors of GMRES, and the tangent equation.
-    fn newton(&self, shape: Shape, functions: usize, unknowns: usize) -> f64 {
+    /// Bytes per element of the incomplete factors of Newton steps at an order, for an element and its
+    /// neighbours.
+    fn factors(&self, shape: Shape, functions: usize) -> f64 {
+        let n = (functions * (self.unknowns)(shape.dim())) as f64;
+        16.0 * (1 + shape.n_faces()) as f64 * n * n
+    }
+
+    /// Bytes per element of Newton steps: factors, or blocks with their inverses where these do not fit, the
+    /// factors of order one, the vectors of GMRES, and the tangent equation.
+    fn newton(&self, shape: Shape, functions: usize, fits: bool) -> f64 {
         let Some(newton) = self.newton else { return 0.0 };
-        let [n, coarse] = [functions, lattice_len(shape, self.order.min(1))].map(|k| (k * unknowns) as f64);
-        let blocks = if self.order > 1 { 16.0 * n * n } else { 0.0 };
-        let below = 16.0 * (1 + shape.n_faces()) as f64 * coarse * coarse;
+        let unknowns = (self.unknowns)(shape.dim());
+        let n = (functions * unknowns) as f64;
+        let smoother = if fits || self.order < 2 { self.factors(shape, functions) } else { 16.0 * n * n };
+        let below = if self.order < 2 { 0.0 } else { self.factors(shape, lattice_len(shape, 1)) };
         let vectors = (2 * newton.restart + 20) as f64 * 8.0 * n;
-        blocks + below + vectors + 2.0 * self.solver(shape, functions, 2 * unknowns)
+        smoother + below + vectors + 2.0 * self.solver(shape, functions, 2 * unknowns)
+    }
+
+    /// The number of basis functions of a shape.
+    fn functions(&self, shape: Shape) -> usize {
+        let simplex = if shape.dim() == 2 { Shape::Triangle } else { Shape::Tetrahedron };
+        lattice_len(if self.total { simplex } else { shape }, self.order)
     }
 
     /// Bytes per element on this machine.
-    fn of(&self, shape: Shape) -> f64 {
-        let dim = shape.dim();
-        let simplex = if dim == 2 { Shape::Triangle } else { Shape::Tetrahedron };
-        let functions = lattice_len(if self.total { simplex } else { shape }, self.order);
-        let unknowns = (self.unknowns)(dim);
+    fn of(&self, shape: Shape, fits: bool) -> f64 {
+        let functions = self.functions(shape);
+        let unknowns = (self.unknowns)(shape.dim());
         let state = functions * unknowns * self.number;
         let nodes =
             if self.geometry > 1 { 24 * lattice_len(shape, self.geometry.min(MAX_GEOMETRY)) } else { 0 };
@@ -224,7 +237,7 @@ impl Load {
         };
         let results = written + points * 8.0 * self.averaged as f64 + (state * self.saved) as f64;
         let solver = match self.host {
-            true => self.solver(shape, functions, unknowns) + self.newton(shape, functions, unknowns),
+            true => self.solver(shape, functions, unknowns) + self.newton(shape, functions, fits),
             false => 0.0,
         };
         SIDE * shape.n_faces() as f64 + (state * self.vectors + nodes) as f64 + solver + results
@@ -251,7 +264,9 @@ impl Load {
     /// Returns the bytes that a run with such elements is expected to need.
     #[must_use]
     pub fn needed(&self, elements: &[(Shape, f64)]) -> f64 {
-        PROGRAM + elements.iter().map(|&(shape, n)| n * self.of(shape)).sum::<f64>()
+        let factors = |&(shape, n): &(Shape, f64)| n * self.factors(shape, self.functions(shape));
+        let fits = elements.iter().map(factors).sum::<f64>() <= MOST_FACTOR_BYTES as f64;
+        PROGRAM + elements.iter().map(|&(shape, n)| n * self.of(shape, fits)).sum::<f64>()
     }
 
     /// Rejects elements that need more memory than is available.
@@ -397,7 +412,7 @@ mod tests {
             (viscous, Shape::Tetrahedron, 3, 8344.0),
             (viscous, Shape::Hexahedron, 3, 19_297.0),
         ] {
-            let ratio = load(order, gas, family).of(shape) / measured;
+            let ratio = load(order, gas, family).of(shape, true) / measured;
             assert!((0.8..1.2).contains(&ratio), "{family:?}, {shape}, order {order}: {ratio}");
         }
         for (family, shape, order, measured) in [
@@ -406,7 +421,7 @@ mod tests {
             (Family::Incompressible, Shape::Quadrilateral, 4, 33_752.0),
             (Family::Incompressible, Shape::Tetrahedron, 2, 22_449.0),
         ] {
-            let ratio = Load { vectors: 1, ..load(order, |_| 1, family) }.of(shape) / measured;
+            let ratio = Load { vectors: 1, ..load(order, |_| 1, family) }.of(shape, true) / measured;
             assert!((0.8..1.2).contains(&ratio), "{family:?}, {shape}, order {order}: {ratio}");
         }
     }

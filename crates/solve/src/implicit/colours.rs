@@ -6,8 +6,25 @@
 
 use dgsuite_mesh::{Across, Mesh};
 
+/// The neighbours of each element, and the elements of colours.
+pub(super) struct Coloured {
+    pub(super) neighbours: Vec<Vec<u32>>,
+    /// Colours of elements that are no neighbours.
+    pub(super) near: Vec<Vec<u32>>,
+    /// Colours of elements that are neither neighbours nor neighbours of one element.
+    pub(super) apart: Vec<Vec<u32>>,
+}
+
+impl Coloured {
+    pub(super) fn new(mesh: &Mesh) -> Self {
+        let neighbours = neighbours(mesh);
+        let [near, apart] = [false, true].map(|apart| colours(&neighbours, apart));
+        Self { neighbours, near, apart }
+    }
+}
+
 /// The neighbours of each element across faces, ascending, without the element itself.
-pub(super) fn neighbours(mesh: &Mesh) -> Vec<Vec<u32>> {
+fn neighbours(mesh: &Mesh) -> Vec<Vec<u32>> {
     let mut all = vec![Vec::new(); mesh.n_elements()];
     for face in &mesh.faces {
         let (Across::Interior { plus, .. } | Across::Periodic { plus, .. }) = face.across else { continue };
@@ -26,7 +43,7 @@ pub(super) fn neighbours(mesh: &Mesh) -> Vec<Vec<u32>> {
 
 /// The elements of each colour: no two of them are neighbours, nor, with `apart`, neighbours of one element.
 /// Each element, in order, gets the first colour that is free.
-pub(super) fn colours(neighbours: &[Vec<u32>], apart: bool) -> Vec<Vec<u32>> {
+fn colours(neighbours: &[Vec<u32>], apart: bool) -> Vec<Vec<u32>> {
     let mut of_element = vec![usize::MAX; neighbours.len()];
     let mut colours: Vec<Vec<u32>> = Vec::new();
     let mut taken: Vec<usize> = Vec::new();

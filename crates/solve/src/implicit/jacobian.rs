@@ -7,6 +7,7 @@ use dgsuite_gpu::Host;
 use dgsuite_ops::Discretization;
 use rayon::prelude::*;
 
+use super::places::{self, Places};
 use crate::SystemError;
 use crate::setup::Setup;
 
@@ -41,38 +42,12 @@ impl Jacobian {
     /// The Jacobian of a set-up, of which the states of an element begin at `offsets`.
     pub(crate) fn new(setup: &Setup, host: &Arc<Host>, fields: usize) -> Result<Self, SystemError> {
         let tangent = super::tangent::discretization(setup, host)?;
-        let mesh = setup.mesh.seen();
-        let mut offsets = vec![0];
-        for element in 0..mesh.n_elements() {
-            let n = fields
-                * tangent.basis_size_in(tangent.representation(), tangent.order(), mesh.shape(element));
-            offsets.push(offsets[element] + n);
-        }
-        let n = offsets[mesh.n_elements()];
-        // The number of the entry at each place. Elements that fill up blocks have copies of entries.
-        let numbers: Vec<f64> = (0..2 * n).map(|i| i as f64).collect();
-        let mut numbered = vec![0.0; tangent.len()];
-        let mut real = vec![0.0; tangent.len()];
-        tangent
-            .from_canonical(&numbers, &mut numbered)
-            .and_then(|()| tangent.from_canonical_once(&vec![1.0; 2 * n], &mut real))
-            .ok_or_else(|| SystemError::Unavailable {
+        let offsets = places::offsets(&tangent, fields);
+        let Places { places, copies } =
+            Places::new(&tangent, &offsets, (2, 1)).ok_or_else(|| SystemError::Unavailable {
                 law: setup.law.name(),
                 what: "by Newton steps in this space".to_owned(),
             })?;
-        let (mut places, mut copies) = (vec![0; n], Vec::new());
-        for (at, number) in numbered.into_iter().enumerate() {
-            let number = number as usize;
-            // The element whose entries, twice as many in the tangent state, contain it.
-            let element = offsets.partition_point(|&first| 2 * first <= number) - 1;
-            let (first, size) = (offsets[element], offsets[element + 1] - offsets[element]);
-            let Some(i) = (number - 2 * first).checked_sub(size) else { continue };
-            if real[at] > 0.0 {
-                places[first + i] = at as u32;
-            } else {
-                copies.push((at as u32, (first + i) as u32));
-            }
-        }
         let (state, rate) = (vec![0.0; tangent.len()], vec![0.0; tangent.len()]);
         let inner = Mutex::new(Inner { tangent, state, rate, products: 0, seconds: 0.0 });
         Ok(Self { inner, host: Arc::clone(host), places, copies, offsets, fields, t: 0.0 })

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use dgsuite_gpu::Host;
+use dgsuite_gpu::cuda::Cuda;
+use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
     BoundaryBinding, BoundaryKernel, BoundaryOf, DiffusionKernels, Diffusive, DiffusiveBoundaryOf,
     Discretization, Equation, Form, PointKernels, Pointwise, Reacting, ReactionKernels, WithDiffusion,
@@ -21,7 +23,10 @@ fn unavailable(setup: &Setup, what: impl Into<String>) -> SystemError {
     SystemError::Unavailable { law: setup.law.name(), what: what.into() }
 }
 
-/// The discretisation of the tangent equation of a set-up, in double precision on one rank.
+/// An equation with its conditions.
+type Parts = (Equation<f64>, Vec<BoundaryBinding<f64>>);
+
+/// The discretisation of the tangent equation of a set-up on the CPU, in double precision on one rank.
 ///
 /// Sources of place and time are left out, as they do not depend on the state: the first half of a rate lacks
 /// them, the second half is the product with the Jacobian.
@@ -29,6 +34,27 @@ fn unavailable(setup: &Setup, what: impl Into<String>) -> SystemError {
 /// # Errors
 /// [`SystemError::Unavailable`] for parts of a set-up that have no tangent, and those of the discretisation.
 pub(super) fn discretization(setup: &Setup, host: &Arc<Host>) -> Result<Discretization<f64>, SystemError> {
+    let (equation, bindings) = equation(setup)?;
+    let mesh = Arc::clone(setup.mesh.seen());
+    Ok(Discretization::new(mesh, &setup.space(), equation, bindings, Arc::clone(host))?)
+}
+
+/// As [`discretization`], on a device.
+///
+/// # Errors
+/// As those of [`discretization`], and failures of the device.
+pub(super) fn on_device(
+    setup: &Setup,
+    host: &Arc<Host>,
+    cuda: &Cuda,
+) -> Result<CudaDiscretization<f64>, SystemError> {
+    let (equation, bindings) = equation(setup)?;
+    let mesh = Arc::clone(setup.mesh.seen());
+    Ok(CudaDiscretization::new(mesh, &setup.space(), equation, bindings, Arc::clone(host), cuda)?)
+}
+
+/// The tangent equation of a set-up.
+fn equation(setup: &Setup) -> Result<Parts, SystemError> {
     if setup.form == Form::Split {
         return Err(unavailable(setup, "in split form by Newton steps"));
     }
@@ -36,23 +62,23 @@ pub(super) fn discretization(setup: &Setup, host: &Arc<Host>) -> Result<Discreti
         (Law::Euler { gamma, gas_constant }, dim) => {
             let gas = Euler { gamma: *gamma };
             match dim {
-                2 => build::<2, 4, 8, 5>(setup, host, flux_2d(setup, gas)?, None, &|kind| {
+                2 => build::<2, 4, 8, 5>(setup, flux_2d(setup, gas)?, None, &|kind| {
                     inviscid::<2, 4, 8>(gas, *gas_constant, kind)
                 }),
-                _ => build::<3, 5, 10, 6>(setup, host, flux_3d(setup, gas)?, None, &|kind| {
+                _ => build::<3, 5, 10, 6>(setup, flux_3d(setup, gas)?, None, &|kind| {
                     inviscid::<3, 5, 10>(gas, *gas_constant, kind)
                 }),
             }
         }
         (Law::NavierStokes(viscous), 2) => {
             let diffusion = Box::new(Diffusive::<_, 2, 8> { diffusion: Tangent::<_, 4>(*viscous) });
-            build::<2, 4, 8, 5>(setup, host, flux_2d(setup, viscous.gas)?, Some(diffusion), &|kind| {
+            build::<2, 4, 8, 5>(setup, flux_2d(setup, viscous.gas)?, Some(diffusion), &|kind| {
                 self::viscous::<2, 4, 8>(*viscous, kind)
             })
         }
         (Law::NavierStokes(viscous), _) => {
             let diffusion = Box::new(Diffusive::<_, 3, 10> { diffusion: Tangent::<_, 5>(*viscous) });
-            build::<3, 5, 10, 6>(setup, host, flux_3d(setup, viscous.gas)?, Some(diffusion), &|kind| {
+            build::<3, 5, 10, 6>(setup, flux_3d(setup, viscous.gas)?, Some(diffusion), &|kind| {
                 self::viscous::<3, 5, 10>(*viscous, kind)
             })
         }
@@ -88,11 +114,10 @@ flux!(flux_3d, 3, 5, 10);
 /// Assembles the equation; `C = N + 1`, the coefficients of a sponge.
 fn build<const D: usize, const N: usize, const M: usize, const C: usize>(
     setup: &Setup,
-    host: &Arc<Host>,
     kernels: Box<dyn PointKernels<f64>>,
     diffusion: Option<Box<dyn DiffusionKernels<f64>>>,
     condition: &dyn Fn(&BoundaryKind) -> Option<Box<dyn BoundaryKernel<f64>>>,
-) -> Result<Discretization<f64>, SystemError>
+) -> Result<Parts, SystemError>
 where
     Reacting<Tangent<Sponge, N>, M, C>: ReactionKernels<f64>,
     Reacting<Tangent<BodyForce, N>, M, D>: ReactionKernels<f64>,
@@ -121,8 +146,7 @@ where
     };
     let reactions = setup.reactions.iter().map(reaction).collect::<Result<Vec<_>, SystemError>>()?;
     let equation = Equation { diffusion, eta: setup.eta, reactions, ..Equation::from(kernels) };
-    let mesh = Arc::clone(setup.mesh.seen());
-    Ok(Discretization::new(mesh, &setup.space(), equation, bindings, Arc::clone(host))?)
+    Ok((equation, bindings))
 }
 
 fn of<B, const D: usize, const N: usize, const M: usize>(

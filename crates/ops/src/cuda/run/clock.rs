@@ -358,6 +358,15 @@ impl<T: PackScalar> CudaDiscretization<T> {
         self.launch_speeds(u.ptr(), true)
     }
 
+    /// The local steps of the elements, in the order of the mesh, that were computed last.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn local_steps(&self) -> Result<Vec<f64>, GpuError> {
+        let slots: Vec<f64> = self.local.to_vec()?.into_iter().map(|dt| dt.to_f64()).collect();
+        Ok(self.description.of_elements(&slots))
+    }
+
     /// Allocates memory for local steps.
     fn make_local(&mut self) -> Result<(), GpuError> {
         let slots: usize = self.description.groups.iter().map(|g| g.state.blocks * g.state.lanes).sum();

@@ -1,0 +1,369 @@
+//! Newton steps on a device: vectors, products, blocks and the problem of order one stay there. The host
+//! computes the scalars of the iteration, and looks at densities and pressures of a step.
+
+mod blocks;
+mod factors;
+mod product;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Instant;
+
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
+use dgsuite_gpu::{CudaVector, GpuError, Scalar, Vector};
+use dgsuite_ops::cuda::CudaDiscretization;
+use dgsuite_ops::{OpsError, PackScalar};
+
+use super::MOST_FACTOR_BYTES;
+use super::between::Between;
+use super::colours::Coloured;
+use super::factors as host_factors;
+use super::host::bounds_of;
+use super::matrix::BlockMatrix;
+use super::ordering::least_discarded_fill;
+use super::parts::{Evolving, Parts};
+use super::places::{self, Places};
+use crate::SystemError;
+use crate::setup::Setup;
+use blocks::DeviceBlocks;
+use factors::DeviceFactors;
+use product::Product;
+
+/// Threads of a block.
+const THREADS: u32 = 256;
+
+/// The largest number of unknowns of an element: the arrays of an inversion share the memory of a block.
+const MOST: usize = 1024;
+
+/// A kernel text of this folder, for matrices of at most `most` rows.
+fn source(name: &str, text: &str, most: usize) -> Source {
+    let source = Source::new(name, text).header("dense.cuh", include_str!("device/dense.cuh"));
+    source.define("THREADS", THREADS).define("MOST", most)
+}
+
+/// Puts a kernel with a thread for each of `n` entries into the stream.
+fn for_each(cuda: &Cuda, kernel: &Function, n: usize, args: &Args) -> Result<(), GpuError> {
+    if n == 0 {
+        return Ok(());
+    }
+    // SAFETY: the callers pass the arguments of their kernel, with arrays of its lengths.
+    unsafe { cuda.launch(kernel, LaunchConfig::cover(n, THREADS), args) }
+}
+
+/// Puts a kernel with a block of threads for each of `n` items into the stream.
+fn for_each_block(cuda: &Cuda, kernel: &Function, n: usize, args: &Args) -> Result<(), GpuError> {
+    if n == 0 {
+        return Ok(());
+    }
+    // SAFETY: as above.
+    unsafe { cuda.launch(kernel, LaunchConfig::new(n as u32, THREADS), args) }
+}
+
+/// Lists of elements in the memory of the device, one after the other.
+struct Lists {
+    all: DeviceBuffer<u32>,
+    /// First word and number of items of each list.
+    ranges: Vec<(usize, usize)>,
+}
+
+impl Lists {
+    /// Of items of `N` words.
+    fn new<const N: usize>(cuda: &Cuda, lists: &[Vec<[u32; N]>]) -> Result<Self, GpuError> {
+        let words: Vec<u32> = lists.iter().flatten().flatten().copied().collect();
+        let mut first = 0;
+        let ranges = lists.iter().map(|list| {
+            let range = (first, list.len());
+            first += N * list.len();
+            range
+        });
+        let ranges = ranges.collect();
+        Ok(Self { all: DeviceBuffer::from_slice(cuda, "lists of elements", &words)?, ranges })
+    }
+
+    /// Address and number of items of each list.
+    fn each(&self) -> impl Iterator<Item = (u64, usize)> {
+        self.ranges.iter().map(|&(first, n)| (self.all.ptr_at(first), n))
+    }
+}
+
+/// One word for each.
+fn single(lists: &[Vec<u32>]) -> Vec<Vec<[u32; 1]>> {
+    lists.iter().map(|list| list.iter().map(|&e| [e]).collect()).collect()
+}
+
+/// How states of the engine are read and written.
+struct Moves {
+    places: DeviceBuffer<u32>,
+    pairs: DeviceBuffer<u32>,
+    collect: Function,
+    move_state: Function,
+}
+
+/// Factors of the space itself, or blocks where these do not fit.
+enum Smoother {
+    Factors(RefCell<DeviceFactors>),
+    Blocks(DeviceBlocks),
+}
+
+/// Operator and preconditioner on a device.
+pub(crate) struct DeviceParts {
+    cuda: Cuda,
+    product: RefCell<Product>,
+    offsets: Vec<usize>,
+    moves: Arc<Moves>,
+    /// The problem of order one below, if there is one.
+    coarse: Option<RefCell<DeviceFactors>>,
+    smoother: Smoother,
+    /// The scale of each entry, and `1/Δτ` times it.
+    scales: CudaVector<f64>,
+    scaled_shifts: CudaVector<f64>,
+    /// `1/Δτ` of each element.
+    shifts: DeviceBuffer<f64>,
+    /// Seconds of a product, as measured in making the parts.
+    seconds: f64,
+}
+
+impl DeviceParts {
+    pub(super) fn new<T: PackScalar>(
+        setup: &Setup,
+        d: &CudaDiscretization<T>,
+        between: Option<Vec<Arc<Between>>>,
+    ) -> Result<Self, SystemError> {
+        let (cuda, description) = (d.cuda(), d.description());
+        let fields = description.physics().n_fields();
+        let unavailable = |what: String| SystemError::Unavailable { law: setup.law.name(), what };
+        let offsets = places::offsets(description, fields);
+        let n = offsets[offsets.len() - 1];
+        let most = offsets.windows(2).map(|range| range[1] - range[0]).max().unwrap_or(1);
+        if most > MOST {
+            return Err(unavailable(format!(
+                "by Newton steps on a device with {most} unknowns in an element; at most {MOST}, a lower \
+                 `space.order`"
+            )));
+        }
+        let own = Places::new(description, &offsets, (1, 0));
+        let own = own.ok_or_else(|| unavailable("by Newton steps in this space".to_owned()))?;
+        let moving = source("product.cu", include_str!("device/product.cu"), most);
+        let moving = cuda.compile(&moving.define("STATE", if T::BYTES == 4 { "float" } else { "double" }))?;
+        let moves = Arc::new(Moves {
+            places: DeviceBuffer::from_slice(cuda, "places of a state", &own.places)?,
+            pairs: DeviceBuffer::from_slice(cuda, "places of a state", &own.pairs())?,
+            collect: moving.function("collect")?,
+            move_state: moving.function("move_state")?,
+        });
+        let product = Product::new(super::tangent::on_device(setup, description.host(), cuda)?, &offsets)?
+            .ok_or_else(|| unavailable("by Newton steps in this space".to_owned()))?;
+        let coloured = Coloured::new(setup.mesh.seen());
+        let between = between.filter(|_| description.order() > 1);
+        let factors = |between: Option<&[Arc<Between>]>| {
+            DeviceFactors::new(cuda, &offsets, fields, between, &coloured).map(RefCell::new)
+        };
+        let bytes = host_factors::bytes_of(&coloured.neighbours, |e| offsets[e + 1] - offsets[e]);
+        let smoother = match between.is_none() || bytes <= MOST_FACTOR_BYTES {
+            true => Smoother::Factors(factors(None)?),
+            false => Smoother::Blocks(DeviceBlocks::new(cuda, &offsets, &coloured)?),
+        };
+        Ok(Self {
+            coarse: between.map(|between| factors(Some(&between))).transpose()?,
+            product: RefCell::new(product),
+            moves,
+            smoother,
+            scales: CudaVector::zeros(cuda, n)?,
+            scaled_shifts: CudaVector::zeros(cuda, n)?,
+            shifts: DeviceBuffer::zeros(cuda, "pseudo-time", offsets.len() - 1)?,
+            cuda: cuda.clone(),
+            offsets,
+            seconds: 0.0,
+        })
+    }
+
+    /// What a state needs to be read and written.
+    pub(crate) fn state<'a, T: PackScalar>(
+        &self,
+        d: &'a mut CudaDiscretization<T>,
+        t: f64,
+        u: &'a mut CudaVector<T>,
+    ) -> Result<DeviceState<'a, T>, GpuError> {
+        let rate = u.zeros_like()?;
+        let start = self.zeros()?;
+        Ok(DeviceState { d, t, u, rate, start, moves: Arc::clone(&self.moves) })
+    }
+
+    fn operate(&self, x: &CudaVector<f64>, y: &mut CudaVector<f64>) -> Result<(), GpuError> {
+        let mut product = self.product.borrow_mut();
+        product.run(x)?;
+        let mut args = Args::new();
+        args.buffer(&product.places).buffer(&product.rate).buffer(self.scales.buffer());
+        args.buffer(self.scaled_shifts.buffer()).buffer(x.buffer()).buffer(y.buffer());
+        args.value(x.len() as u64);
+        for_each(&self.cuda, &product.operate, x.len(), &args)
+    }
+}
+
+impl Parts for DeviceParts {
+    type Vector = CudaVector<f64>;
+
+    fn len(&self) -> usize {
+        self.scales.len()
+    }
+
+    fn zeros(&self) -> Result<CudaVector<f64>, GpuError> {
+        CudaVector::zeros(&self.cuda, self.len())
+    }
+
+    fn products(&self) -> u64 {
+        self.product.borrow().products
+    }
+
+    fn seconds(&self) -> f64 {
+        self.products() as f64 * self.seconds
+    }
+
+    fn bytes(&self) -> usize {
+        let coarse = self.coarse.as_ref().map_or(0, |coarse| coarse.borrow().bytes());
+        let smoother = match &self.smoother {
+            Smoother::Factors(factors) => factors.borrow().bytes(),
+            Smoother::Blocks(blocks) => blocks.bytes(),
+        };
+        self.product.borrow().bytes() + coarse + smoother
+    }
+
+    fn set_pseudo_time(&mut self, shifts: &[f64], scales: &[f64]) -> Result<(), GpuError> {
+        let spread = |values: &dyn Fn(usize) -> f64| -> Vec<f64> {
+            let each = self.offsets.windows(2).enumerate();
+            each.flat_map(|(e, range)| std::iter::repeat_n(values(e), range[1] - range[0])).collect()
+        };
+        let (own, both) = (spread(&|e| scales[e]), spread(&|e| scales[e] * shifts[e]));
+        self.scales.buffer_mut().upload(&own)?;
+        self.scaled_shifts.buffer_mut().upload(&both)?;
+        self.shifts.upload(shifts)
+    }
+
+    fn apply(&self, x: &CudaVector<f64>, y: &mut CudaVector<f64>) {
+        self.cuda.note(self.operate(x, y));
+    }
+
+    fn subtract_pseudo_time(&self, share: f64, x: &CudaVector<f64>, y: &mut CudaVector<f64>) {
+        y.add_product(-share, &self.scaled_shifts, x, 1.0);
+    }
+
+    fn make(&mut self) -> Result<(), GpuError> {
+        let product = self.product.get_mut();
+        self.cuda.synchronize()?;
+        let (begun, before) = (Instant::now(), product.products);
+        let mut v = CudaVector::zeros(&self.cuda, self.scales.len())?;
+        let mut below = self.coarse.as_mut().map(RefCell::get_mut);
+        if let Some(coarse) = &mut below {
+            coarse.make(&self.cuda, product, &mut v)?;
+        }
+        match &mut self.smoother {
+            Smoother::Factors(factors) => factors.get_mut().make(&self.cuda, product, &mut v)?,
+            Smoother::Blocks(blocks) => blocks.make(&self.cuda, product, &mut v)?,
+        }
+        self.cuda.synchronize()?;
+        self.seconds = begun.elapsed().as_secs_f64() / (product.products - before).max(1) as f64;
+        // The order of elimination is that of the smaller matrix.
+        let factors = match &mut self.smoother {
+            Smoother::Factors(factors) => Some(factors.get_mut()),
+            Smoother::Blocks(_) => None,
+        };
+        let Some(smaller) = below.as_deref().or(factors.as_deref()) else { return Ok(()) };
+        let order = least_discarded_fill(&smaller.matrix()?.couplings(&self.shifts.to_vec()?));
+        for each in below.into_iter().chain(factors) {
+            each.eliminate(&self.cuda, &order)?;
+        }
+        Ok(())
+    }
+
+    fn factorise(&mut self) -> Result<(), GpuError> {
+        if let Some(coarse) = &mut self.coarse {
+            coarse.get_mut().factorise(&self.cuda, &self.shifts)?;
+        }
+        match &mut self.smoother {
+            Smoother::Factors(factors) => factors.get_mut().factorise(&self.cuda, &self.shifts)?,
+            Smoother::Blocks(blocks) => blocks.invert(&self.cuda, &self.shifts)?,
+        }
+        // The time is that of the set-up.
+        self.cuda.synchronize()
+    }
+
+    fn has_coarse(&self) -> bool {
+        self.coarse.is_some()
+    }
+
+    fn add_coarse(&self, r: &CudaVector<f64>, z: &mut CudaVector<f64>) {
+        if let Some(coarse) = &self.coarse {
+            self.cuda.note(coarse.borrow_mut().add_correction(&self.cuda, &self.scales, r, z));
+        }
+    }
+
+    fn smooth(&self, r: &CudaVector<f64>, z: &mut CudaVector<f64>) {
+        self.cuda.note(match &self.smoother {
+            Smoother::Factors(factors) => {
+                z.fill(0.0);
+                factors.borrow_mut().add_correction(&self.cuda, &self.scales, r, z)
+            }
+            Smoother::Blocks(blocks) => blocks.apply(&self.cuda, &self.scales, r, z),
+        });
+    }
+
+    fn failure(&self) -> Option<GpuError> {
+        self.cuda.take_failure().err()
+    }
+}
+
+/// A state on a device.
+pub(crate) struct DeviceState<'a, T: PackScalar> {
+    d: &'a mut CudaDiscretization<T>,
+    t: f64,
+    u: &'a mut CudaVector<T>,
+    rate: CudaVector<T>,
+    /// The state at the start of the step, in canonical order.
+    start: CudaVector<f64>,
+    moves: Arc<Moves>,
+}
+
+impl Moves {
+    /// `v ← f u`, with the factors at an address, or none at 0.
+    fn collect<T: Scalar>(
+        &self,
+        u: &CudaVector<T>,
+        factors: u64,
+        v: &mut CudaVector<f64>,
+    ) -> Result<(), GpuError> {
+        let mut args = Args::new();
+        args.buffer(&self.places).buffer(u.buffer()).pointer(factors).buffer(v.buffer());
+        args.value(v.len() as u64);
+        for_each(v.cuda(), &self.collect, v.len(), &args)
+    }
+}
+
+impl<T: PackScalar> Evolving<DeviceParts> for DeviceState<'_, T> {
+    fn begin(&mut self, parts: &mut DeviceParts) -> Result<Vec<f64>, OpsError> {
+        self.moves.collect(self.u, 0, &mut self.start)?;
+        parts.product.get_mut().linearise(self.t, &self.start)?;
+        self.d.time_step(self.u.buffer(), true)?;
+        Ok(self.d.local_steps()?)
+    }
+
+    fn residual(&mut self, parts: &DeviceParts, right: &mut CudaVector<f64>) -> Result<(), OpsError> {
+        self.d.eval(self.t, self.u.buffer(), self.rate.buffer_mut())?;
+        Ok(self.moves.collect(&self.rate, parts.scales.buffer().ptr(), right)?)
+    }
+
+    fn set_share(&mut self, share: f64, delta: &CudaVector<f64>) -> Result<(), OpsError> {
+        let n = self.moves.pairs.len() / 2;
+        let mut args = Args::new();
+        args.buffer(&self.moves.pairs).buffer(self.start.buffer()).buffer(delta.buffer()).value(share);
+        args.buffer(self.u.buffer()).value(n as u64);
+        Ok(for_each(self.start.cuda(), &self.moves.move_state, n, &args)?)
+    }
+
+    fn bounds(&mut self) -> Result<Vec<f64>, OpsError> {
+        Ok(bounds_of(self.d.description(), &self.u.buffer().to_vec()?))
+    }
+
+    fn is_admissible(&mut self) -> bool {
+        self.d.time_step(self.u.buffer(), false).is_ok()
+    }
+}

@@ -1,0 +1,242 @@
+//! Newton steps on the CPU.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
+use dgsuite_ops::{Discretization, OpsError, PackScalar};
+
+use super::MOST_FACTOR_BYTES;
+use super::between::Between;
+use super::blocks::Blocks;
+use super::colours::Coloured;
+use super::factors::{self, Factors};
+use super::jacobian::Jacobian;
+use super::ordering::least_discarded_fill;
+use super::parts::{Evolving, Parts};
+
+/// Operator and preconditioner on the CPU.
+pub(crate) struct HostParts {
+    pub(super) jacobian: Jacobian,
+    host: Arc<Host>,
+    coloured: Coloured,
+    /// The prolongations from order one, if there is a problem of order one below.
+    between: Option<Vec<Arc<Between>>>,
+    coarse: RefCell<Option<Factors>>,
+    /// The smoother: factors, or blocks where these do not fit.
+    factors: RefCell<Option<Factors>>,
+    blocks: Option<Blocks>,
+    /// A residual without scale.
+    r: RefCell<Vec<f64>>,
+    shifts: Vec<f64>,
+    scales: Vec<f64>,
+}
+
+impl HostParts {
+    pub(super) fn new(
+        jacobian: Jacobian,
+        host: &Arc<Host>,
+        (order, between): (usize, Option<Vec<Arc<Between>>>),
+        coloured: Coloured,
+    ) -> Self {
+        Self {
+            host: Arc::clone(host),
+            coloured,
+            // The factors of order one are those of the whole problem.
+            between: between.filter(|_| order > 1),
+            coarse: RefCell::default(),
+            factors: RefCell::default(),
+            blocks: None,
+            r: RefCell::new(vec![0.0; jacobian.len()]),
+            shifts: Vec::new(),
+            scales: Vec::new(),
+            jacobian,
+        }
+    }
+
+    /// The entries, `1/Δτ` and scale of each element.
+    fn elements(&self) -> impl Iterator<Item = (std::ops::Range<usize>, f64, f64)> {
+        let each = self.jacobian.offsets.windows(2).zip(self.shifts.iter().zip(&self.scales));
+        each.map(|(range, (&shift, &scale))| (range[0]..range[1], shift, scale))
+    }
+
+    fn without_scale(&self, r: &[f64]) -> std::cell::RefMut<'_, Vec<f64>> {
+        let mut own = self.r.borrow_mut();
+        for (range, _, scale) in self.elements() {
+            let back = 1.0 / scale;
+            own[range.clone()].iter_mut().zip(&r[range]).for_each(|(own, r)| *own = r * back);
+        }
+        own
+    }
+}
+
+impl Parts for HostParts {
+    type Vector = HostVector<f64>;
+
+    fn len(&self) -> usize {
+        self.jacobian.len()
+    }
+
+    fn zeros(&self) -> Result<HostVector<f64>, GpuError> {
+        HostVector::zeros(&self.host, self.jacobian.len())
+    }
+
+    fn products(&self) -> u64 {
+        self.jacobian.products()
+    }
+
+    fn seconds(&self) -> f64 {
+        self.jacobian.seconds()
+    }
+
+    fn bytes(&self) -> usize {
+        let factors = [&self.coarse, &self.factors]
+            .map(|factors| factors.borrow().as_ref().map_or(0, Factors::bytes))
+            .iter()
+            .sum::<usize>();
+        self.jacobian.bytes() + self.blocks.as_ref().map_or(0, Blocks::bytes) + factors
+    }
+
+    fn set_pseudo_time(&mut self, shifts: &[f64], scales: &[f64]) -> Result<(), GpuError> {
+        (self.shifts, self.scales) = (shifts.to_vec(), scales.to_vec());
+        Ok(())
+    }
+
+    fn apply(&self, x: &HostVector<f64>, y: &mut HostVector<f64>) {
+        self.jacobian.multiply(x, y);
+        for (range, shift, scale) in self.elements() {
+            y[range.clone()].iter_mut().zip(&x[range]).for_each(|(y, x)| *y = scale * (shift * x - *y));
+        }
+    }
+
+    fn subtract_pseudo_time(&self, share: f64, x: &HostVector<f64>, y: &mut HostVector<f64>) {
+        for (range, shift, scale) in self.elements() {
+            let factor = share * shift * scale;
+            y[range.clone()].iter_mut().zip(&x[range]).for_each(|(y, x)| *y -= factor * x);
+        }
+    }
+
+    fn make(&mut self) -> Result<(), GpuError> {
+        self.blocks = None;
+        (*self.coarse.get_mut(), *self.factors.get_mut()) = (None, None);
+        let Self { jacobian, coloured, shifts, .. } = &*self;
+        let (offsets, fields) = (&jacobian.offsets, jacobian.fields());
+        let bytes = factors::bytes_of(&coloured.neighbours, |e| offsets[e + 1] - offsets[e]);
+        let fits = self.between.is_none() || bytes <= MOST_FACTOR_BYTES;
+        let fine = fits.then(|| factors::blocks_of(jacobian, coloured));
+        let below = self.between.as_ref().map(|between| match &fine {
+            Some(fine) => factors::restricted(fine, between, fields),
+            None => factors::blocks_below(jacobian, between, coloured),
+        });
+        // The order is that of the smaller matrix.
+        let couplings = below.as_ref().or(fine.as_ref()).map(|matrix| matrix.couplings(shifts));
+        let order = least_discarded_fill(&couplings.unwrap_or_default());
+        let blocks = fine.is_none().then(|| Blocks::new(jacobian, &coloured.near));
+        let between = self.between.clone();
+        *self.coarse.borrow_mut() = below.map(|matrix| Factors::new(matrix, &order, between));
+        *self.factors.borrow_mut() = fine.map(|matrix| Factors::new(matrix, &order, None));
+        self.blocks = blocks;
+        Ok(())
+    }
+
+    fn factorise(&mut self) -> Result<(), GpuError> {
+        if let Some(blocks) = &mut self.blocks {
+            blocks.invert(&self.host, &self.shifts);
+        }
+        for factors in [&mut self.coarse, &mut self.factors] {
+            if let Some(factors) = factors.get_mut() {
+                factors.factorise(&self.shifts);
+            }
+        }
+        Ok(())
+    }
+
+    fn has_coarse(&self) -> bool {
+        self.between.is_some()
+    }
+
+    fn add_coarse(&self, r: &HostVector<f64>, z: &mut HostVector<f64>) {
+        if let Some(coarse) = &mut *self.coarse.borrow_mut() {
+            coarse.add_correction(&self.jacobian.offsets, &self.without_scale(r), z);
+        }
+    }
+
+    fn smooth(&self, r: &HostVector<f64>, z: &mut HostVector<f64>) {
+        if let Some(blocks) = &self.blocks {
+            blocks.apply(&self.host, &self.jacobian.offsets, &self.without_scale(r), z);
+        } else if let Some(factors) = &mut *self.factors.borrow_mut() {
+            z.fill(0.0);
+            factors.add_correction(&self.jacobian.offsets, &self.without_scale(r), z);
+        }
+    }
+}
+
+/// A state on the CPU.
+pub(crate) struct HostState<'a, T: PackScalar> {
+    pub(crate) d: &'a mut Discretization<T>,
+    pub(crate) t: f64,
+    pub(crate) u: &'a mut HostVector<T>,
+    rate: HostVector<T>,
+    /// The state at the start of the step, in canonical order.
+    start: Vec<f64>,
+}
+
+impl<'a, T: PackScalar> HostState<'a, T> {
+    pub(crate) fn new(
+        d: &'a mut Discretization<T>,
+        t: f64,
+        u: &'a mut HostVector<T>,
+    ) -> Result<Self, GpuError> {
+        let rate = u.zeros_like()?;
+        Ok(Self { d, t, u, rate, start: Vec::new() })
+    }
+}
+
+/// Densities and pressures of a state at points of all elements.
+pub(super) fn bounds_of<T: PackScalar>(d: &Discretization<T>, u: &[T]) -> Vec<f64> {
+    let n = d.physics().n_fields();
+    let (mut state, mut primitive) = (vec![0.0; n], vec![0.0; n]);
+    let mut all = Vec::new();
+    for sample in d.sample(u, d.order() + 1) {
+        for i in 0..sample.points.len() {
+            state.iter_mut().zip(&sample.values).for_each(|(u, field)| *u = field[i]);
+            d.physics().to_primitive(&state, &mut primitive);
+            all.extend([primitive[0], primitive[n - 1]]);
+        }
+    }
+    all
+}
+
+impl<T: PackScalar> Evolving<HostParts> for HostState<'_, T> {
+    fn begin(&mut self, parts: &mut HostParts) -> Result<Vec<f64>, OpsError> {
+        self.start = self.d.to_canonical(self.u);
+        parts.jacobian.linearise(self.t, &self.start);
+        let mut steps = Vec::new();
+        self.d.time_step(self.u, Some(&mut steps))?;
+        Ok(self.d.of_elements(&steps))
+    }
+
+    fn residual(&mut self, parts: &HostParts, right: &mut HostVector<f64>) -> Result<(), OpsError> {
+        self.d.eval(self.t, self.u, &mut self.rate);
+        right.copy_from_slice(&self.d.to_canonical(&self.rate));
+        for (range, _, scale) in parts.elements() {
+            right[range].iter_mut().for_each(|x| *x *= scale);
+        }
+        Ok(())
+    }
+
+    fn set_share(&mut self, share: f64, delta: &HostVector<f64>) -> Result<(), OpsError> {
+        let moved: Vec<f64> = self.start.iter().zip(delta.iter()).map(|(u, d)| u + share * d).collect();
+        // The lengths agree by construction.
+        let _ = self.d.from_canonical(&moved, self.u);
+        Ok(())
+    }
+
+    fn bounds(&mut self) -> Result<Vec<f64>, OpsError> {
+        Ok(bounds_of(self.d, self.u))
+    }
+
+    fn is_admissible(&mut self) -> bool {
+        self.d.time_step(self.u, None).is_ok()
+    }
+}
