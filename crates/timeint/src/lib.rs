@@ -1,5 +1,5 @@
-//! Explicit Runge–Kutta schemes in low-storage form with step control, for any right-hand side, and weights
-//! of multistep formulas.
+//! Explicit Runge–Kutta schemes in low-storage form with step control, for any right-hand side, implicit
+//! ones, and weights of multistep formulas.
 //!
 //! A problem implements `du/dt = R(t, u)` as an [`Rhs`]; a [`Stepper`] advances it without allocating, and a
 //! [`Controller`] computes the size of each step so that output times are reached to the last bit. The crate
@@ -15,6 +15,7 @@
 //! | step | [`Stepper`] | the vectors of a scheme, side integrals |
 //! | step size | [`Controller`], [`Schedule`], [`StepSize`] | CFL or fixed, exact landing |
 //! | error control | [`Adaptive`] | step sizes from an embedded solution |
+//! | implicit step | [`Esdirk`], [`ImplicitStepper`], [`StageProblem`] | stages that Newton's method solves |
 //! | implicit formula | [`weights()`], [`Multistep`] | backward differences and extrapolation, unequal steps |
 //! | Newton steps | [`PseudoTime`], [`SteadyProblem`] | implicit steps towards a steady state, of growing size |
 //! | steady state | [`Steady`] | converged, at the level of rounding, stagnated or diverged |
@@ -38,7 +39,8 @@
 //!
 //! # Invariants
 //! * The [`Tableau`] of a scheme is derived from its stages, so that the two agree.
-//! * A step does not allocate. The weights of means add to exactly one, so that constants stay constant.
+//! * An explicit step does not allocate. The weights of means add to exactly one, so that constants stay
+//!   constant.
 //! * A step that lands ends at the same bits as its event. Unless events lie closer together, no step is
 //!   shorter than half of the wanted one; if they do, no [smooth](Controller::smooth) step is shorter than
 //!   half of its neighbours.
@@ -46,6 +48,7 @@
 
 mod controller;
 mod error;
+mod esdirk;
 mod integrals;
 mod multistep;
 mod newton;
@@ -59,6 +62,7 @@ pub use controller::{
     check_multiples, multiples, next_multiple, same_time,
 };
 pub use error::TimeError;
+pub use esdirk::{Correction, Effort, Esdirk, ImplicitStepper, StageFailure, StageProblem, Unsolved};
 pub use multistep::{Multistep, Weights, weights};
 pub use newton::{Direction, NewtonStep, PseudoTime, SteadyProblem};
 pub use rhs::{FnRhs, Rhs, RunningSum, Stage, from_fn};

@@ -51,14 +51,38 @@ pub struct Memory {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adaptive {
     memory: Memory,
+    exponents: Exponents,
+}
+
+/// Exponents in 64ths: of the errors of the last three steps, and of the error of a rejected one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Exponents {
+    last: [u32; 3],
+    rejected: u32,
+}
+
+impl Exponents {
+    /// `64 β/k` and `64/k` for an embedded solution of order `k − 1`.
+    fn of(embedded_order: usize) -> Self {
+        match embedded_order {
+            3 => Self { last: [10, 5, 1], rejected: 16 },
+            _ => Self { last: [14, 7, 1], rejected: 21 },
+        }
+    }
 }
 
 impl Adaptive {
     /// A control whose first step is `first`; `None` for schemes without an embedded solution.
     #[must_use]
     pub fn new(scheme: Scheme, first: f64) -> Option<Self> {
-        scheme.embedded_order()?;
-        Some(Self { memory: Memory { dt: first, errors: [1.0; 2], rejected: 0 } })
+        Some(Self::of_order(scheme.embedded_order()?, first))
+    }
+
+    /// A control whose first step is `first`, by errors of an embedded solution of this order, 2 or 3.
+    #[must_use]
+    pub fn of_order(embedded_order: usize, first: f64) -> Self {
+        let memory = Memory { dt: first, errors: [1.0; 2], rejected: 0 };
+        Self { memory, exponents: Exponents::of(embedded_order) }
     }
 
     /// The wanted size of the next step.
@@ -84,7 +108,8 @@ impl Adaptive {
         let Memory { dt: wanted, errors: [second, third], rejected } = self.memory;
         let [least, most] = FACTORS;
         if error.is_nan() || error > 1.0 {
-            let factor = if error.is_finite() { SAFETY / power(error, 21) } else { least };
+            let factor =
+                if error.is_finite() { SAFETY / power(error, self.exponents.rejected) } else { least };
             self.memory.dt = dt * factor.clamp(least, SAFETY);
             self.memory.rejected = rejected + 1;
             return false;
@@ -94,7 +119,8 @@ impl Adaptive {
             return true;
         }
         let error = error.max(LEAST);
-        let factor = SAFETY * power(second, 7) / (power(error, 14) * power(third, 1));
+        let [a, b, c] = self.exponents.last;
+        let factor = SAFETY * power(second, b) / (power(error, a) * power(third, c));
         let most = if rejected > 0 { 1.0 } else { most };
         self.memory.dt = dt * factor.clamp(least, most);
         self.memory.errors = [error, second];
