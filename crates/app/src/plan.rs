@@ -292,6 +292,12 @@ impl Plan {
             let (key, value) = ("time.steady.solver".to_owned(), "newton".to_owned());
             return Err(InputError::at(&newton.place, Problem::Unsupported { key, value, instead }));
         }
+        if let Some(steps) = &pipeline.time.implicit
+            && let Some(instead) = dgsuite_solve::implicit::lacks_in_time(&setup)
+        {
+            let (key, value) = ("time.scheme".to_owned(), steps.value.scheme.to_string());
+            return Err(InputError::at(&steps.place, Problem::Unsupported { key, value, instead }));
+        }
         let outline = Outline {
             title: pipeline.title.clone(),
             mesh: setup.mesh.clone(),
@@ -348,6 +354,7 @@ fn checks(
         pipeline.monitors.iter().any(|m| m.spec.has_exact()) || initial.is_some_and(StateSpec::is_solution);
     let steady = pipeline.time.steady.map(|steady| steady.newton);
     let known = KnownValues::new(variables, &pipeline.monitors, compared, steady, choices.case_of_study);
+    let known = if pipeline.time.implicit.is_some() { known.with_implicit_steps() } else { known };
     let known =
         known.with_triggers(conditions_of(pipeline)).with_reference(pipeline.physics.reference.as_ref());
     let checks = if choices.case_of_study { Vec::new() } else { pipeline.checks.clone() };
@@ -494,6 +501,9 @@ const MOST_SPLIT_ORDER: usize = 9;
 
 /// Returns a feature that this file needs and that devices do not have.
 fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
+    if pipeline.time.implicit.is_some() {
+        return Some("implicit steps in time");
+    }
     let physics = &pipeline.physics;
     let added = physics.source.is_some() || physics.sponge.is_some() || physics.body_force.is_some();
     match (&physics.model, added) {
@@ -549,6 +559,7 @@ fn setup(
         correction,
         boundaries,
         newton: pipeline.time.newton.as_ref().map(|newton| newton.value),
+        implicit: pipeline.time.implicit.as_ref().map(|steps| steps.value),
         scheme: pipeline.time.scheme,
         step_measure: step_measure(pipeline),
         precision: pipeline.precision,

@@ -212,3 +212,89 @@ fn what_does_not_go_with_steps_by_error_is_refused() {
         assert!(outcome.stderr.contains(expected), "{time}: {}", outcome.stderr);
     }
 }
+
+/// The same front, with implicit steps.
+fn implicit(scheme: &str) -> Case {
+    let case = FRONT.replace("adaptive: {", &format!("scheme: {scheme}, adaptive: {{"));
+    Case::new(&case.replace("1e-5", "1e-4"))
+}
+
+#[test]
+fn implicit_steps_by_error_are_kept_and_continued_with_the_same_bits() {
+    for scheme in ["esdirk32", "esdirk43"] {
+        let case = implicit(scheme);
+        let whole = case.run(&["--set", "threads=2"]);
+        let of = |key: &str| number(&whole, key);
+        assert!(of("/time/rejected") >= 1.0 && of("/time/steps") < 80.0, "{}", whole["time"]);
+        assert!(of("/newton/explicit_steps") > 1.5, "{}", whole["newton"]);
+        for name in ["rho", "rho_u", "rho_v", "rho_E"] {
+            let defect = of(&format!("/conservation/{name}"));
+            assert!(defect < 1e-13, "{name}: {defect:e}");
+        }
+        let rows = case.table("out/case/monitors/integral.csv");
+        let at = rows.iter().position(|row| row[1] == 0.2).unwrap();
+        let checkpoint = format!("out/case/checkpoints/step-{at:08}.dgs");
+        let args = ["run", "case.yaml", "--restart", &checkpoint, "--output", "again"];
+        let continued = case.dgsuite(&[&args[..], &["--set", "threads=1"]].concat());
+        assert_eq!(continued.code, 0, "{}", continued.stderr);
+        let again = case.summary("again");
+        assert_eq!(
+            (&again["integral"], &again["time"]["steps"]),
+            (&whole["integral"], &whole["time"]["steps"])
+        );
+    }
+}
+
+#[test]
+fn implicit_steps_of_a_given_size_end_with_a_reason_or_are_repeated() {
+    let case = implicit("esdirk43");
+    let check = case.dgsuite(&["check", "case.yaml", "--set", "time={ scheme: esdirk32, cfl: 40, end: 1 }"]);
+    assert!(check.code == 0 && check.stdout.contains("times the explicit one)"), "{}", check.stdout);
+    let start = "initial={ rho: 1, u: 1 + 0.5*sin(2*pi*x), v: 0.5*cos(2*pi*y), p: 1 }";
+    let steps = "time={ scheme: esdirk43, dt: 1e4, end: 1e5, steps: 1 }";
+    let hard = ["run", "case.yaml", "--set", start, "--set", steps, "--set", "output.checkpoint.every=1e4"];
+    let outcome = case.dgsuite(&hard);
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    for words in ["error[step-size]: a step of size 1.0000e4 is too large", "hint: try a smaller time.dt"] {
+        assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
+    }
+    // A formula that is no number in a stage is the reason.
+    let formula = "boundaries.xmin={ type: dirichlet, rho: 1 + sqrt(0.25 - t), u: 1, v: 0.5, p: 1 }";
+    let outcome = case
+        .dgsuite(&[&hard[..3], &[formula, "--set", "time={ scheme: esdirk32, dt: 0.1, end: 1 }"]].concat());
+    assert!(
+        outcome.code == 1 && outcome.stderr.contains("`boundaries.xmin.rho` is NaN"),
+        "{}",
+        outcome.stderr
+    );
+    let repeated = case.dgsuite(&[&hard[..], &["--set", "time.retries=30"]].concat());
+    assert_eq!(repeated.code, 0, "{}", repeated.stderr);
+    let summary = case.summary("out/case");
+    let (retries, dt) = (number(&summary, "/time/retries"), number(&summary, "/time/dt_max"));
+    assert!(retries >= 1.0 && (dt * 2f64.powf(retries) / 1e4 - 1.0).abs() < 1e-9, "{}", summary["time"]);
+}
+
+#[test]
+fn implicit_steps_are_refused_by_name_where_they_do_not_work() {
+    let euler = implicit("esdirk43");
+    let refused = |case: &Case, sets: &[&str], words: &str| {
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        let args: Vec<&str> = ["check", "case.yaml"].into_iter().chain(sets).collect();
+        let outcome = case.dgsuite(&args);
+        assert!(outcome.code == 2 && outcome.stderr.contains(words), "{}", outcome.stderr);
+    };
+    refused(&euler, &["space.shock=entropy-filter"], "implicit steps have no limiter");
+    refused(&euler, &["space.form=split"], "implicit steps have no split form");
+    refused(&euler, &["precision=single"], "`precision: double`");
+    refused(&euler, &["boundaries.ymax={ type: pressure-outlet, p: 1 + 0.1*rho }"], "formulas of the state");
+    refused(&euler, &["time={ scheme: esdirk43, end: 1 }"], "`cfl: 50`");
+    refused(&euler, &["time={ scheme: esdirk43, steady: {} }"], "exclude each other");
+    refused(&euler, &["time.newton={ start: 3 }"], "does not belong to implicit steps in time");
+    refused(
+        &euler,
+        &["time={ scheme: rk4, newton: { tolerance: 1e-6 }, end: 1 }"],
+        "an implicit `time.scheme`",
+    );
+    refused(&euler, &["time.scheme=bdf2"], "implicit: esdirk32, esdirk43");
+    refused(&Case::new(WAVE), &["time={ scheme: esdirk32, dt: 0.1, end: 1 }"], "not for advection");
+}

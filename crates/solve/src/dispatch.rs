@@ -275,6 +275,9 @@ fn assemble<T: PackScalar>(
     if let (Some(_), Some(what)) = (rest.setup.newton, implicit::lacks(rest.setup)) {
         return Err(SystemError::Unavailable { law: model.name(), what: format!("in this set-up: {what}") });
     }
+    if let (Some(_), Some(what)) = (rest.setup.implicit, implicit::lacks_in_time(rest.setup)) {
+        return Err(SystemError::Unavailable { law: model.name(), what: format!("in this set-up: {what}") });
+    }
     let bindings = boundaries
         .iter()
         .map(|(name, kind)| {
@@ -322,10 +325,14 @@ fn assemble<T: PackScalar>(
         discretization.limit_by(limiting, bounds)?;
     }
     let engine = HostEngine::new(discretization, rest.host, *scheme, rest.initial, rest.t0)?;
-    Ok(match rest.setup.newton {
-        // Many vectors, which a description does not need.
-        Some(newton) if !rest.setup.only_described => Box::new(engine.with_newton(rest.setup, newton)?),
-        _ => Box::new(engine),
+    if rest.setup.only_described {
+        // Implicit steps need many vectors, which a description does not.
+        return Ok(Box::new(engine));
+    }
+    Ok(match (rest.setup.newton, rest.setup.implicit) {
+        (Some(newton), _) => Box::new(engine.with_newton(rest.setup, newton)?),
+        (None, Some(steps)) => Box::new(engine.with_stages(rest.setup, steps)?),
+        (None, None) => Box::new(engine),
     })
 }
 

@@ -1,11 +1,13 @@
 //! A conservation law in one precision: the discretisation, a Runge–Kutta scheme and the state.
 
+mod norms;
+
 use super::elliptic::LineDescription;
 use super::error::SystemError;
-use super::implicit::{HostParts, HostState, Implicit, NewtonStatistics};
+use super::implicit::{HostParts, HostState, Implicit, NewtonStatistics, Stages};
 use super::kernel_choice::KernelChoice;
 use super::ranges::Ranges;
-use super::setup::{Newton, Setup};
+use super::setup::{ImplicitSteps, Newton, Setup};
 use super::solves::{Driven, Histories, SolveStatistics};
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{ExactSum, GpuError, Host, HostVector, Vector as _};
@@ -16,7 +18,8 @@ use dgsuite_ops::{
 };
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
-use dgsuite_timeint::{NewtonStep, Rhs, Scheme, Stage, Stepper, TimePoint};
+use dgsuite_timeint::{NewtonStep, Rhs, Scheme, Stage, StageFailure, Stepper, TimePoint};
+pub(crate) use norms::{norms, perturbed};
 use std::sync::Arc;
 
 /// Integrands, `[integrand][point]`, of the solution at the points of an element.
@@ -118,6 +121,10 @@ pub(crate) trait Engine: Send {
     /// Sets the weights of the coefficients of this rank's elements, in canonical order, in the norm of a
     /// step's error.
     fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError>;
+    /// Whether a step needs the weights of errors first.
+    fn lacks_weights(&self) -> bool {
+        false
+    }
     /// Takes a step and returns the norm of its weighted error, from the scheme's embedded solution.
     fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError>;
     /// Undoes the last attempted step.
@@ -374,6 +381,7 @@ pub(crate) struct HostEngine<T: PackScalar> {
     weights: Option<HostVector<T>>,
     local: Vec<f64>,
     implicit: Option<Implicit<HostParts>>,
+    stages: Option<Stages>,
 }
 
 impl<T: PackScalar> HostEngine<T> {
@@ -401,6 +409,7 @@ impl<T: PackScalar> HostEngine<T> {
             weights: None,
             local: Vec::new(),
             implicit: None,
+            stages: None,
         })
     }
 }
@@ -410,6 +419,13 @@ impl<T: PackScalar> HostEngine<T> {
     pub(crate) fn with_newton(mut self, setup: &Setup, newton: Newton) -> Result<Self, SystemError> {
         let d = &self.rhs.discretization;
         self.implicit = Some(Implicit::on_host(setup, newton, d.host(), d)?);
+        Ok(self)
+    }
+
+    /// Prepares implicit steps in time.
+    pub(crate) fn with_stages(mut self, setup: &Setup, steps: ImplicitSteps) -> Result<Self, SystemError> {
+        let d = &self.rhs.discretization;
+        self.stages = Some(Stages::new(setup, steps, d.host(), d)?);
         Ok(self)
     }
 }
@@ -422,49 +438,35 @@ impl<T: PackScalar> NewtonSteps for HostEngine<T> {
 }
 
 impl<T: PackScalar> HostEngine<T> {
-    fn advance(&mut self, t: f64, dt: f64) -> Result<(), OpsError> {
+    /// Takes a step; the failure is that of a stage without a solution, and leaves the state.
+    fn advance(&mut self, t: f64, dt: f64) -> Result<Option<StageFailure>, OpsError> {
         // The pool of threads is entered once per step, because entering it from outside may allocate memory
         // for its queue.
         let host = Arc::clone(self.rhs.discretization.host());
+        if let Some(stages) = &mut self.stages {
+            let (d, u) = (&mut self.rhs.discretization, &mut self.u);
+            let failure = host.install(|| stages.step(d, t, dt, u))?;
+            match failure {
+                None => self.add_boundary(),
+                Some(_) => self.through_before.clone_from(&self.through),
+            }
+            return Ok(failure);
+        }
         let (stepper, rhs, u) = (&mut self.stepper, &mut self.rhs, &mut self.u);
         host.install(|| stepper.step(rhs, t, dt, u))?;
         self.add_boundary();
-        Ok(())
+        Ok(None)
     }
 
     /// Adds what has passed the boundary in the last step.
     fn add_boundary(&mut self) {
         self.through_before.clone_from(&self.through);
         // `[face][field]`
-        for face in self.stepper.increments().chunks_exact(self.through.len()) {
+        let increments = self.stages.as_ref().map_or(self.stepper.increments(), Stages::increments);
+        for face in increments.chunks_exact(self.through.len()) {
             self.through.iter_mut().zip(face).for_each(|(sum, &x)| sum.add(x));
         }
     }
-}
-
-/// L² norms over the domain, per unknown, of an array like the state.
-pub(crate) fn norms<T: PackScalar>(d: &Discretization<T>, rate: &[T]) -> Vec<f64> {
-    let n = d.physics().n_fields();
-    let (squares, _) = d.integrate(rate, 2 * d.order(), n, |_, rate, out| {
-        for k in 0..n {
-            out[k] = rate[k] * rate[k];
-        }
-    });
-    squares.into_iter().map(f64::sqrt).collect()
-}
-
-/// Returns the state `u` with every coefficient changed by one rounding, up or down without a pattern.
-pub(crate) fn perturbed<T: PackScalar>(d: &Discretization<T>, u: &[T]) -> Vec<T> {
-    let mut values = d.to_canonical(u);
-    for (i, x) in values.iter_mut().enumerate() {
-        // The signs of a fixed multiplicative hash have no pattern in which the differences could cancel.
-        let negative = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 1;
-        *x *= 1.0 + if negative { -T::EPSILON.to_f64() } else { T::EPSILON.to_f64() };
-    }
-    let mut state = u.to_vec();
-    // The lengths agree by construction; otherwise the states would be equal.
-    let _ = d.from_canonical(&values, &mut state);
-    state
 }
 
 impl<T: PackScalar> Engine for HostEngine<T> {
@@ -473,7 +475,8 @@ impl<T: PackScalar> Engine for HostEngine<T> {
     }
 
     fn newton_statistics(&self) -> Option<NewtonStatistics> {
-        self.implicit.as_ref().map(Implicit::statistics)
+        let stages = self.stages.as_ref().map(Stages::statistics);
+        self.implicit.as_ref().map(Implicit::statistics).or(stages)
     }
 
     fn discretization(&self) -> &dyn Described {
@@ -481,7 +484,10 @@ impl<T: PackScalar> Engine for HostEngine<T> {
     }
 
     fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError> {
-        Ok(self.advance(t, dt)?)
+        match self.advance(t, dt)? {
+            Some(failure) => Err(SystemError::Stage { dt, failure }),
+            None => Ok(()),
+        }
     }
 
     fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError> {
@@ -620,6 +626,7 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         if self.kept.is_none() {
             self.kept = self.u.zeros_like().ok();
         }
+        self.stages.iter_mut().for_each(Stages::keep);
         self.kept.as_mut().map(|kept| kept.copy_from(&self.u)).is_some()
     }
 
@@ -627,9 +634,13 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         if let Some(kept) = &self.kept {
             self.u.copy_from(kept);
         }
+        self.stages.iter_mut().for_each(Stages::go_back);
     }
 
     fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError> {
+        if let Some(stages) = &mut self.stages {
+            return stages.weigh(weights);
+        }
         let mut own = self.u.zeros_like()?;
         // The lengths agree by construction.
         let _ = self.rhs.discretization.from_canonical_once(weights, &mut own);
@@ -640,15 +651,35 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         Ok(())
     }
 
+    fn lacks_weights(&self) -> bool {
+        self.stages.as_ref().is_some_and(|stages| !stages.is_weighted())
+    }
+
+    fn histories(&self) -> Option<Histories> {
+        self.stages.as_ref()?.histories()
+    }
+
+    fn set_histories(&mut self, histories: &Histories) -> Option<()> {
+        self.stages.as_mut()?.set_histories(histories)
+    }
+
     fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError> {
-        self.advance(t, dt)?;
+        if self.advance(t, dt)?.is_some() {
+            return Ok(f64::NAN);
+        }
+        if let Some(stages) = &mut self.stages {
+            return Ok(stages.error(dt));
+        }
         let (stepper, u) = (&mut self.stepper, &self.u);
         let errors = self.weights.as_ref().and_then(|w| stepper.weigh_error(u, w));
         Ok(errors.map_or(f64::NAN, |errors| self.rhs.discretization.norm(errors)))
     }
 
     fn undo_step(&mut self) {
-        self.stepper.undo(&mut self.u);
+        match &mut self.stages {
+            Some(stages) => stages.undo(&self.rhs.discretization, &mut self.u),
+            None => self.stepper.undo(&mut self.u),
+        }
         self.through.clone_from(&self.through_before);
     }
 }

@@ -7,6 +7,7 @@ use dgsuite_gpu::GpuError;
 use dgsuite_mesh::MeshError;
 use dgsuite_ops::OpsError;
 use dgsuite_physics::source::SourceError;
+use dgsuite_timeint::{StageFailure, Unsolved};
 
 /// Why a solver could not be set up, or stopped.
 #[derive(Debug, thiserror::Error)]
@@ -138,6 +139,14 @@ pub enum SystemError {
         /// The largest number.
         most: f64,
     },
+    /// An implicit step of which a stage has no solution that Newton's method finds.
+    #[error("a step of size {dt:.4e} is too large: {}", stage_text(failure))]
+    Stage {
+        /// The size of the step.
+        dt: f64,
+        /// The stage.
+        failure: StageFailure,
+    },
     /// The solver of an elliptic problem could not be set up.
     #[error(transparent)]
     Elliptic(Box<EllipticError>),
@@ -166,6 +175,24 @@ fn later(time: f64) -> String {
 /// Names the expected number of coefficients.
 fn those(wanted: &Option<usize>) -> String {
     wanted.map_or_else(String::new, |wanted| format!(": these have {wanted}"))
+}
+
+fn stage_text(failure: &StageFailure) -> String {
+    let StageFailure { stage, t, residual, tolerance, corrections, reason } = failure;
+    let why = match reason {
+        Unsolved::Inadmissible => "every share of a correction leads to states that are not admissible",
+        Unsolved::Stalled => "no share of a correction makes the residual smaller",
+        Unsolved::Linear => "the linear solver does not reach its tolerance",
+        Unsolved::Slow => "the residual falls too slowly",
+    };
+    let left = match residual.is_nan() {
+        true => String::new(),
+        false => format!(
+            "; the residual is {residual:.1e} of the solution after {corrections} corrections, and must be below \
+             {tolerance:.1e}"
+        ),
+    };
+    format!("Newton's method fails in stage {stage}, at time {t:.6e}, as {why}{left}")
 }
 
 fn state_text(state: &[(String, f64)]) -> String {

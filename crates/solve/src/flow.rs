@@ -318,6 +318,9 @@ impl Flow {
     /// # Errors
     /// [`SystemError`] of the operators.
     pub fn step(&mut self, dt: f64) -> Result<(), SystemError> {
+        if self.engine.lacks_weights() {
+            self.weigh_errors()?;
+        }
         self.engine.step(self.time, dt).map_err(|e| self.with_place(e))?;
         self.time += dt;
         self.steps += 1;

@@ -22,6 +22,7 @@ mod matrix;
 mod ordering;
 mod parts;
 mod places;
+mod stages;
 mod step;
 mod tangent;
 #[cfg(test)]
@@ -45,6 +46,8 @@ pub(crate) use host::{HostParts, HostState};
 use jacobian::Jacobian;
 use linear::Linear;
 pub(crate) use parts::{Evolving, Parts};
+pub(crate) use stages::Stages;
+pub use stages::lacks_in_time;
 use step::Problem;
 
 /// Why a set-up has no Newton steps, as what to use instead; `None` if it has them.

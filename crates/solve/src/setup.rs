@@ -31,7 +31,7 @@ use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::source::Manufactured;
 use dgsuite_physics::trace::StateRecording;
 use dgsuite_physics::{Coefficients, Euler, Exact, Given, NavierStokes, Source};
-use dgsuite_timeint::Scheme;
+use dgsuite_timeint::{Esdirk, Scheme};
 
 /// The highest polynomial order: reference matrices are well conditioned and tested up to it.
 pub const MAX_ORDER: usize = 10;
@@ -389,6 +389,8 @@ pub struct Setup {
     pub boundaries: BTreeMap<String, BoundaryKind>,
     /// Newton steps towards a steady state.
     pub newton: Option<Newton>,
+    /// Implicit steps in time, in place of explicit ones.
+    pub implicit: Option<ImplicitSteps>,
     /// Time integration scheme of explicit steps.
     pub scheme: Scheme,
     /// The measure that defines the size of a step of one.
@@ -430,6 +432,25 @@ impl Default for Newton {
     }
 }
 
+/// Implicit Runge–Kutta steps in time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ImplicitSteps {
+    /// The scheme.
+    pub scheme: Esdirk,
+    /// The residual of a stage that is left, relative to the size of the solution.
+    pub tolerance: f64,
+    /// The linear problems of the stages.
+    pub newton: Newton,
+}
+
+impl ImplicitSteps {
+    /// Steps of a scheme with stages that are solved to this tolerance.
+    #[must_use]
+    pub fn new(scheme: Esdirk, tolerance: f64) -> Self {
+        Self { scheme, tolerance, newton: Newton { restart: 40, max_iterations: 120, ..Newton::default() } }
+    }
+}
+
 impl Setup {
     /// Changes the scheme to split form, at Lobatto points.
     #[must_use]
@@ -466,6 +487,7 @@ impl Setup {
             limiting: None,
             boundaries: BTreeMap::new(),
             newton: None,
+            implicit: None,
             scheme: Scheme::Lserk54,
             step_measure: StepMeasure::default(),
             precision: Precision::Double,

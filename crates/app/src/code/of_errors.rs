@@ -23,7 +23,7 @@ impl From<&SystemError> for Code {
             | SystemError::OtherBasis { .. } => Self::Checkpoint,
             SystemError::NoBoundary { .. } => Self::UnknownBoundary,
             SystemError::Solve { cause, .. } => cause.into(),
-            SystemError::SubSteps { .. } => Self::StepSize,
+            SystemError::SubSteps { .. } | SystemError::Stage { .. } => Self::StepSize,
             SystemError::Elliptic(error) => error.as_ref().into(),
             SystemError::Mesh(_) => Self::Mesh,
             SystemError::Ops(error) => error.into(),

@@ -1,8 +1,8 @@
 //! The section `time`: scheme, step size, and the end of the run.
 
 use dgsuite_ops::StepMeasure;
-use dgsuite_solve::setup::Newton;
-use dgsuite_timeint::Scheme;
+use dgsuite_solve::setup::{ImplicitSteps, Newton};
+use dgsuite_timeint::{Esdirk, Scheme};
 
 use crate::file::every::AUTO;
 use crate::file::keys::INCOMPRESSIBLE_FLOW;
@@ -14,7 +14,8 @@ use crate::file::source::{Located, Place};
 /// Time stepping as written.
 #[derive(Clone, Debug)]
 pub struct TimeSpec {
-    /// The Runge–Kutta scheme; without a meaning for incompressible flow.
+    /// The explicit Runge–Kutta scheme; without a meaning for incompressible flow, and with an implicit one
+    /// that with which its steps are compared.
     pub scheme: Scheme,
     /// How steps are chosen.
     pub step: StepSpec,
@@ -28,6 +29,8 @@ pub struct TimeSpec {
     pub steady: Option<SteadySpec>,
     /// Newton steps towards the steady state, with the place that asks for them.
     pub newton: Option<Located<Newton>>,
+    /// Implicit steps in time, with the place that asks for them.
+    pub implicit: Option<Located<ImplicitSteps>>,
     /// The largest number of repetitions of a failed step, each with half the size.
     pub retries: u64,
     /// Where the section starts.
@@ -110,7 +113,10 @@ impl TimeSpec {
             }
         }
         // The order of incompressible flow is one of its parameters.
-        let scheme = if model == INCOMPRESSIBLE_FLOW { DEFAULT_SCHEME } else { scheme(&section, limited)? };
+        let (scheme, esdirk) = match model == INCOMPRESSIBLE_FLOW {
+            true => (DEFAULT_SCHEME, None),
+            false => scheme(&section, limited)?,
+        };
         let step = match section.positive("dt")? {
             Some(dt) => StepSpec::Fixed(dt.value),
             None if follow => {
@@ -119,11 +125,13 @@ impl TimeSpec {
             }
             None => StepSpec::Cfl(read_cfl(&section)?),
         };
-        let adaptive = AdaptiveSpec::read(&section, scheme)?;
+        let embedded = esdirk.is_some() || scheme.embedded_order().is_some();
+        let adaptive = AdaptiveSpec::read(&section, &scheme_name(scheme, esdirk.as_ref()), embedded)?;
+        let implicit = implicit(&section, esdirk, step, adaptive)?;
         let end = section.number("end")?;
         let steps = section.count("steps", 0)?.map(|n| n.value);
         let steady = SteadySpec::read(&section, model)?;
-        let newton = newton(&section, steady.is_some_and(|steady| steady.newton))?;
+        let newton = newton(&section, steady.is_some_and(|steady| steady.newton), implicit.is_some())?;
         if let Some(dt) = section.entry("dt").filter(|_| steady.is_some_and(|steady| steady.local_steps)) {
             // With local steps the elements have no common step.
             let (first, second) = (section.key("dt"), section.key("steady.local_steps"));
@@ -143,6 +151,7 @@ impl TimeSpec {
             steps,
             steady,
             newton,
+            implicit,
             retries,
             place: section.place().clone(),
         })
@@ -150,13 +159,22 @@ impl TimeSpec {
 }
 
 /// Reads `newton`, if there are Newton steps.
-fn newton(time: &Section<'_>, used: bool) -> Result<Option<Located<Newton>>, InputError> {
+fn newton(time: &Section<'_>, used: bool, implicit: bool) -> Result<Option<Located<Newton>>, InputError> {
     let section = time.section("newton")?;
+    if implicit {
+        return Ok(None);
+    }
     if !used {
         return match section {
-            Some(_) => Err(time.misplaced("newton", "explicit steps", "`time.steady.solver: newton`")),
+            Some(_) => {
+                let belongs = "`time.steady.solver: newton`, or an implicit `time.scheme`";
+                Err(time.misplaced("newton", "explicit steps", belongs))
+            }
             None => Ok(None),
         };
+    }
+    if let Some(section) = section.as_ref().filter(|section| section.has("tolerance")) {
+        return Err(section.misplaced("tolerance", "a steady state", "an implicit `time.scheme`"));
     }
     let default = Newton::default();
     let (start, growth) = match &section {
@@ -175,6 +193,49 @@ fn newton(time: &Section<'_>, used: bool) -> Result<Option<Located<Newton>>, Inp
         key: "time.steady.solver".to_owned(),
         place: place.unwrap_or_else(|| time.place().clone()),
     }))
+}
+
+/// The residual of implicit stages that is left, relative to the size of the solution, without control of
+/// errors.
+const TOLERANCE: f64 = 1e-8;
+
+/// The same as a part of the error of a step that is allowed.
+const SHARE_OF_ERROR: f64 = 0.05;
+
+/// Reads what belongs to implicit steps in time, if there are some.
+fn implicit(
+    time: &Section<'_>,
+    esdirk: Option<Located<Esdirk>>,
+    step: StepSpec,
+    adaptive: Option<AdaptiveSpec>,
+) -> Result<Option<Located<ImplicitSteps>>, InputError> {
+    let Some(esdirk) = esdirk else { return Ok(None) };
+    if let Some(steady) = time.entry("steady") {
+        let (first, second) = (time.key("scheme"), time.key("steady"));
+        return Err(InputError::at(&steady.place, Problem::Conflict { first, second }));
+    }
+    if step == StepSpec::Cfl(None) && adaptive.is_none() {
+        let expected = "the step of an implicit scheme, which accuracy limits, or `cfl: 50` (some 50 explicit \
+                        steps), or `adaptive: { tolerance: 1e-5 }`";
+        return Err(time.missing("dt", expected));
+    }
+    let section = time.section("newton")?;
+    let steady = |section: &Section<'_>, key: &str| {
+        section.misplaced(key, "implicit steps in time", "`time.steady.solver: newton`")
+    };
+    let mut tolerance = None;
+    if let Some(section) = &section {
+        if let Some(key) = ["start", "growth"].into_iter().find(|key| section.has(key)) {
+            return Err(steady(section, key));
+        }
+        tolerance = section.positive("tolerance")?;
+    }
+    if let Some(wide) = tolerance.as_ref().filter(|t| t.value >= 1.0) {
+        return Err(InputError::range(wide, "below 1, as it is relative to the size of the solution"));
+    }
+    let default = adaptive.map_or(TOLERANCE, |adaptive| SHARE_OF_ERROR * adaptive.tolerance);
+    let steps = ImplicitSteps::new(esdirk.value, tolerance.map_or(default, |t| t.value));
+    Ok(Some(esdirk.with(steps)))
 }
 
 /// Whether the section has `subcycles: auto`, so that `cfl` bounds the sub-steps and `dt` is the step.
@@ -219,24 +280,44 @@ const OTHERS: [&str; 12] = [
     "esdirk",
 ];
 
-fn scheme(section: &Section<'_>, limited: bool) -> Result<Scheme, InputError> {
-    let words: Vec<(&str, Scheme)> = Scheme::ALL.iter().map(|s| (s.name(), *s)).collect();
-    let names = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-    section.lacks("scheme", &OTHERS, &format!("schemes are explicit and of order 2 to 4: {names}"))?;
+/// A scheme of either kind.
+#[derive(Clone, Copy)]
+enum Either {
+    Explicit(Scheme),
+    Implicit(Esdirk),
+}
+
+/// The explicit scheme, and the implicit one in its place.
+fn scheme(section: &Section<'_>, limited: bool) -> Result<(Scheme, Option<Located<Esdirk>>), InputError> {
+    let explicit = Scheme::ALL.iter().map(|s| (s.name(), Either::Explicit(*s)));
+    let implicit = Esdirk::ALL.iter().map(|s| (s.name(), Either::Implicit(*s)));
+    let words: Vec<(&str, Either)> = explicit.chain(implicit).collect();
+    let names = Scheme::ALL.map(Scheme::name).join(", ");
+    let others = Esdirk::ALL.map(Esdirk::name).join(", ");
+    let instead = format!("schemes are explicit and of order 2 to 4: {names}; or implicit: {others}");
+    section.lacks("scheme", &OTHERS, &instead)?;
     let default = match section.has("adaptive") {
         true => DEFAULT_PAIR,
         false if limited => DEFAULT_LIMITED,
         false => DEFAULT_SCHEME,
     };
-    Ok(section.choice("scheme", &words)?.map_or(default, |found| found.value))
+    Ok(section.choice("scheme", &words)?.map_or((default, None), |found| match found.value {
+        Either::Explicit(scheme) => (scheme, None),
+        Either::Implicit(esdirk) => (DEFAULT_SCHEME, Some(found.with(esdirk))),
+    }))
+}
+
+/// The name of the scheme that is chosen.
+fn scheme_name(scheme: Scheme, esdirk: Option<&Located<Esdirk>>) -> String {
+    esdirk.map_or_else(|| scheme.to_string(), |esdirk| esdirk.value.to_string())
 }
 
 impl AdaptiveSpec {
-    fn read(time: &Section<'_>, scheme: Scheme) -> Result<Option<Self>, InputError> {
+    fn read(time: &Section<'_>, scheme: &str, embedded: bool) -> Result<Option<Self>, InputError> {
         let Some(section) = time.section("adaptive")? else { return Ok(None) };
-        if scheme.embedded_order().is_none() {
-            let pairs: Vec<&str> =
-                Scheme::ALL.iter().filter(|s| s.embedded_order().is_some()).map(|s| s.name()).collect();
+        if !embedded {
+            let explicit = Scheme::ALL.iter().filter(|s| s.embedded_order().is_some()).map(|s| s.name());
+            let pairs: Vec<&str> = explicit.chain(Esdirk::ALL.map(Esdirk::name)).collect();
             let owner = format!("the scheme {scheme}");
             return Err(time.misplaced("adaptive", &owner, &format!("the scheme {}", pairs.join(", "))));
         }

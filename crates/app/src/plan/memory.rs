@@ -21,7 +21,7 @@ use crate::pipeline::physics::Model;
 use crate::pipeline::{DeviceSpec, Pipeline};
 use dgsuite_solve::flow::{Device, Precision};
 use dgsuite_solve::implicit::MOST_FACTOR_BYTES;
-use dgsuite_solve::setup::Newton;
+use dgsuite_solve::setup::{ImplicitSteps, Newton};
 
 /// Bytes of the mesh and of the solver's geometry and connectivity for each side of an element, as measured
 /// on affine elements of all shapes at order 0: 112 to 139 once everything is set up.
@@ -100,6 +100,8 @@ pub struct Load {
     saved: usize,
     /// Newton steps, if there are some.
     newton: Option<Newton>,
+    /// Implicit steps in time, if there are some.
+    steps: Option<ImplicitSteps>,
 }
 
 /// Returns the numbers at a point that fields of these names have.
@@ -128,14 +130,17 @@ impl Load {
             averaged: 0,
             saved: 0,
             newton: None,
+            steps: None,
         }
     }
 
     /// Returns the needs of a model in time. On a device, which stores the solver's data, the host stores one
     /// state for results.
     pub(super) fn of_flow(file: &Pipeline) -> Self {
+        let steps = file.time.implicit.as_ref().map(|steps| steps.value);
         let newton = file.time.newton.as_ref().map(|newton| newton.value);
-        let host = on_host(&file.device);
+        let newton = newton.or(steps.map(|steps| steps.newton));
+        let host = steps.is_some() || on_host(&file.device);
         // Velocity has three components.
         let usual = match file.physics.model {
             Model::Advection { .. } => 1,
@@ -172,10 +177,11 @@ impl Load {
             averaged: file.output.given().map(|(_, spec)| spec.kept(&of_names)).sum(),
             saved: match (file.output.is_off(checkpoint::OUTPUT.name), &file.incompressible) {
                 (true, _) => 0,
-                (false, None) => 1,
+                (false, None) => 1 + usize::from(steps.is_some()),
                 (false, Some(law)) => 2 * law.time_order,
             },
             newton,
+            steps,
         }
     }
 
@@ -195,6 +201,7 @@ impl Load {
             averaged: 0,
             saved: 0,
             newton: None,
+            steps: None,
         }
     }
 
@@ -213,7 +220,8 @@ impl Load {
         let n = (functions * unknowns) as f64;
         let smoother = if fits || self.order < 2 { self.factors(shape, functions) } else { 16.0 * n * n };
         let below = if self.order < 2 { 0.0 } else { self.factors(shape, lattice_len(shape, 1)) };
-        let vectors = (2 * newton.restart + 20) as f64 * 8.0 * n;
+        let stages = self.steps.map_or(0, |steps| steps.scheme.n_stages() + 5);
+        let vectors = (2 * newton.restart + 20 + stages) as f64 * 8.0 * n;
         smoother + below + vectors + 2.0 * self.solver(shape, functions, 2 * unknowns)
     }
 
@@ -389,6 +397,7 @@ mod tests {
             averaged: 0,
             saved: 0,
             newton: None,
+            steps: None,
         }
     }
 

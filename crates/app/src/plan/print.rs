@@ -15,6 +15,7 @@ use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_timeint::StepSize;
 use serde_json::{Value, json};
 
+use super::time::MOST_EXPLICIT;
 use super::{Outline, Plan};
 use crate::file::number::{grouped, short};
 use crate::pipeline::time::AdaptiveSpec;
@@ -373,7 +374,11 @@ fn step_line(plan: &Plan, steps: FirstSteps) -> String {
     } else {
         text.push(',');
     }
+    let implicit = plan.setup.implicit.is_some();
     match time.step {
+        StepSize::Cfl(_) if implicit && plan.setup.step_measure == StepMeasure::Radius => {
+            let _ = write!(text, " {MOST_EXPLICIT} explicit steps");
+        }
         // By default each element has its own bound, and the smallest step counts.
         StepSize::Cfl(_) if plan.setup.step_measure == StepMeasure::Radius => {
             let now = steps.stable_cfl.map(|cfl| format!(" (now {cfl:.4})"));
@@ -393,12 +398,16 @@ fn step_line(plan: &Plan, steps: FirstSteps) -> String {
         StepSize::Fixed(dt) => Some(dt),
         StepSize::Cfl(_) => steps.dt,
     };
-    if let Some(dt) = dt {
+    let by_error = implicit && time.adaptive.is_some();
+    if let Some(dt) = dt.filter(|_| !by_error) {
         let _ = write!(text, ", first step {dt:.4e}");
+        if let (true, StepSize::Cfl(cfl), Some(stable)) = (implicit, time.step, steps.stable_cfl) {
+            let _ = write!(text, " ({} times the explicit one)", short(cfl / stable));
+        }
     }
     if let Some(end) = time.end {
         let _ = write!(text, ", to t = {end}");
-        let dt = dt.filter(|dt| *dt > 0.0 && dt.is_finite());
+        let dt = dt.filter(|dt| *dt > 0.0 && dt.is_finite() && !by_error);
         if let Some(steps) = dt.and_then(|dt| plan.steps_to_end(dt)) {
             let _ = write!(text, " in about {} steps", grouped(steps));
         }

@@ -83,6 +83,9 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
         StepSize::Cfl(cfl) => tree.default("time.cfl", number(cfl)),
         StepSize::Fixed(dt) => tree.default("time.dt", number(dt)),
     }
+    if let Some(steps) = setup.implicit {
+        tree.default("time.newton.tolerance", number(steps.tolerance));
+    }
     if time.retries > 0 {
         tree.default("time.retries", number(time.retries as f64));
     }

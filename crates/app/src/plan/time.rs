@@ -67,6 +67,9 @@ pub(super) fn late_means(pipeline: &Pipeline, end: Option<f64>) -> Vec<String> {
     averages.chain(monitors).filter_map(late).collect()
 }
 
+/// The largest implicit step by default, in explicit ones.
+pub(super) const MOST_EXPLICIT: f64 = 1000.0;
+
 /// Makes the plan of a run that starts at time `start`.
 pub(super) fn time_plan(pipeline: &Pipeline, start: f64) -> Result<TimePlan, InputError> {
     let spec = &pipeline.time;
@@ -86,13 +89,18 @@ pub(super) fn time_plan(pipeline: &Pipeline, start: f64) -> Result<TimePlan, Inp
     let order = pipeline.space.order;
     let (scheme, stable_radius) = match &pipeline.incompressible {
         Some(law) => (law.scheme_name(), law.stable_radius(order)),
-        None => (spec.scheme.name(), spec.scheme.stable_radius(order)),
+        None => {
+            let implicit = spec.implicit.as_ref().map(|steps| steps.value.scheme.name());
+            (implicit.unwrap_or(spec.scheme.name()), spec.scheme.stable_radius(order))
+        }
     };
+    // Implicit steps without a bound of their own are bounded all the same.
+    let most = if spec.implicit.is_some() { MOST_EXPLICIT } else { 1.0 };
     Ok(TimePlan {
         scheme: scheme.to_owned(),
         stable_radius,
         step: match spec.step {
-            StepSpec::Cfl(cfl) => StepSize::Cfl(cfl.unwrap_or(stable_radius)),
+            StepSpec::Cfl(cfl) => StepSize::Cfl(cfl.unwrap_or(most * stable_radius)),
             StepSpec::Fixed(dt) => StepSize::Fixed(dt),
         },
         adaptive: spec.adaptive,

@@ -131,6 +131,13 @@ impl KnownValues {
         self
     }
 
+    /// Adds what implicit steps in time cost.
+    #[must_use]
+    pub fn with_implicit_steps(mut self) -> Self {
+        self.names.extend(OF_NEWTON.into_iter().chain(["newton.explicit_steps"]).map(str::to_owned));
+        self
+    }
+
     /// Adds the times and steps of triggers.
     #[must_use]
     pub fn with_triggers(mut self, n: usize) -> Self {

@@ -31,6 +31,8 @@ pub struct Tally {
     pub spent: Duration,
     /// Whether the run was stopped from outside, before the end.
     pub stopped: bool,
+    /// The largest step of a run with implicit ones, in explicit steps of its last state.
+    pub explicit_steps: Option<f64>,
     /// Residual of a steady run, relative to its largest value.
     pub ratio: Option<f64>,
     /// What the ranks have sent in steps, with what their monitors and results needed, if the run came to an

@@ -109,7 +109,8 @@ impl FlowRun {
     /// The time of a step with this CPU, from one evaluation of the rates, and that of the whole run; `None`
     /// where steps solve linear systems.
     fn cost(&mut self) -> Option<String> {
-        let explicit = !matches!(self.plan.setup.law, Law::Incompressible(_));
+        let setup = &self.plan.setup;
+        let explicit = !matches!(setup.law, Law::Incompressible(_)) && setup.implicit.is_none();
         let alone = self.plan.setup.comm.size() == 1;
         if !explicit || !alone || !self.description.device_name.is_empty() {
             return None;

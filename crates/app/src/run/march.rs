@@ -155,6 +155,9 @@ impl<'a> March<'a> {
         // A run that did not reach a steady state still has a valid state.
         if matches!(result, Ok(()) | Err(RunError::NotSteady { .. })) {
             let sent = Communication::since(before, Some(&self.plan.setup.comm));
+            if let (Some(dt), Some(_)) = (self.tally.dt_max, self.plan.setup.implicit) {
+                self.tally.explicit_steps = Some(dt / self.solver.explicit_dt()?);
+            }
             self.tally.communication = sent.map_err(|lost| SystemError::Ops(lost.into()))?;
             self.write(outputs, Moment::End)?;
             self.warn_of_slow_outflows()?;
@@ -241,7 +244,10 @@ impl<'a> March<'a> {
             let Some(step) = self.controller.plan_size(wanted, self.limit)? else { return Ok(false) };
             let (t, before) = (self.solver.time(), self.controller.now());
             self.solver.note(&mut self.trail, Taken::Step { t, dt: step.dt });
-            self.solver.step(step.dt)?;
+            if let Err(error) = self.solver.step(step.dt) {
+                self.retry_unsolved(error, step.dt / wanted, &mut retries)?;
+                continue;
+            }
             // A step that lands on a time ends at exactly this time.
             self.solver.set_time(step.t_next);
             self.controller.accept(&step);
@@ -456,6 +462,18 @@ impl<'a> March<'a> {
         let rate = self.dofs as f64 * self.solver.rhs_evaluations() as f64 / self.tally.spent.as_secs_f64();
         // Newton steps have linear iterations instead.
         let speed = if rate > 0.0 { format!("  {:.1} MDOF/s", rate / 1e6) } else { String::new() };
+        let speed = match (self.plan.setup.implicit, self.solver.newton_statistics()) {
+            (Some(_), Some(taken)) => {
+                let steps = self.tally.steps.max(1) as f64;
+                format!(
+                    "  {:.0} explicit steps  {:.1} Newton and {:.0} linear iterations a step",
+                    self.dt / self.solver.explicit_dt()?,
+                    taken.steps as f64 / steps,
+                    taken.linear_iterations as f64 / steps
+                )
+            }
+            _ => speed,
+        };
         let elapsed = self.started.elapsed();
         let left = if share > 1e-6 { elapsed.mul_f64((1.0 / share - 1.0).min(1e7)) } else { Duration::ZERO };
         let local = steady.is_some_and(|(_, spec)| spec.local_steps);

@@ -59,6 +59,9 @@ impl Flow {
     /// # Errors
     /// As [`step`](Self::step).
     pub fn try_step(&mut self, dt: f64) -> Result<f64, SystemError> {
+        if self.engine.lacks_weights() {
+            self.weigh_errors()?;
+        }
         let outcome = self.engine.try_step(self.time, dt);
         let error = outcome.map_err(|e| self.located(e))?;
         self.time += dt;

@@ -18,6 +18,14 @@ impl Flow {
         Ok(fastest.map_or(limit, |(_, at_boundary)| at_boundary))
     }
 
+    /// Returns the largest stable explicit step of the current state, with the margin of the default step.
+    ///
+    /// # Errors
+    /// As [`stable_dt`](Self::stable_dt).
+    pub fn explicit_dt(&mut self) -> Result<f64, SystemError> {
+        Ok(self.setup.stable_radius() * self.measured(StepMeasure::Radius)?)
+    }
+
     /// Returns the smallest step that counts as one in another measure.
     pub(super) fn measured(&mut self, measure: StepMeasure) -> Result<f64, SystemError> {
         let own = self.setup.step_measure;

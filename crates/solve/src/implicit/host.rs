@@ -18,7 +18,7 @@ use super::parts::{Evolving, Parts};
 /// Operator and preconditioner on the CPU.
 pub(crate) struct HostParts {
     pub(super) jacobian: Jacobian,
-    host: Arc<Host>,
+    pub(super) host: Arc<Host>,
     coloured: Coloured,
     /// The prolongations from order one, if there is a problem of order one below.
     between: Option<Vec<Arc<Between>>>,

@@ -60,6 +60,16 @@ impl<P: Parts> Linear<P> {
         Ok(())
     }
 
+    /// Whether there is a preconditioner.
+    pub(super) fn is_made(&self) -> bool {
+        self.made
+    }
+
+    /// Leaves it to [`prepare`](Self::prepare) to make the preconditioner anew.
+    pub(super) fn forget(&mut self) {
+        self.made = false;
+    }
+
     /// Notes the products that a step took, and whether its problem was solved.
     pub(super) fn took(&mut self, products: u64, solved: bool) {
         let cost = &mut self.cost;

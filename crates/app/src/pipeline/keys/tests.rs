@@ -19,7 +19,7 @@ fn all() -> impl Iterator<Item = &'static Key> {
 }
 
 /// Files that have every key of the table.
-const FILES: [&str; 16] = [
+const FILES: [&str; 17] = [
     "
 mesh: { file: a.msh }
 physics: { model: euler }
@@ -188,6 +188,12 @@ physics:
   reference: { mach: 0.1, reynolds: 10, length: 1, pressure: 1, temperature: 1, direction: [1, 0] }
 initial: { exact: { name: couette, u: 1 } }
 time: { steady: { solver: newton, tolerance: 1e-6 }, newton: { start: 5, growth: 2 } }
+",
+    "
+mesh: { file: a.msh }
+physics: { model: euler }
+initial: { rho: 1, u: 0, v: 0, p: 1 }
+time: { scheme: esdirk43, adaptive: { tolerance: 1e-4 }, newton: { tolerance: 1e-6 }, end: 1 }
 ",
     "
 mesh: { file: a.msh }

@@ -13,9 +13,12 @@ pub(super) const KEYS: &[Key] = &[
         "time.scheme",
         &[Words(&[
             "rk2", "heun", "rk4", "ssprk22", "ssprk33", "ssprk43", "ssprk54", "ssprk104", "lserk54", "rdpk35",
+            "esdirk32", "esdirk43",
         ])],
         Says("`lserk54`; `ssprk43` with a limiter; `rdpk35` with `adaptive`"),
-        "The explicit Runge-Kutta scheme. `rk2` is the midpoint rule; `rdpk35` estimates its error.",
+        "The Runge-Kutta scheme. `rk2` is the midpoint rule; `rdpk35` estimates its error. `esdirk32` and `esdirk43` are \
+         implicit, of order 3 and 4, with an estimate of their error (euler and navier-stokes, on the CPU, one rank, \
+         no limiter, not in split form, in double precision): steps can be tens to thousands of explicit ones.",
     )
     .of(EXPLICIT),
     key(
@@ -61,7 +64,8 @@ pub(super) const KEYS: &[Key] = &[
         &[Words(&["auto"]), Number(Above(0.0))],
         Value("auto"),
         "The step size: `auto` for the largest stable step, or a CFL number. With `adaptive` no step is \
-         larger.",
+         larger. An implicit scheme needs a number, such as 50, or `dt`; with `adaptive` `auto` is a thousand \
+         times the largest stable explicit step.",
     )
     .of(EXPLICIT),
     key(
@@ -77,7 +81,8 @@ pub(super) const KEYS: &[Key] = &[
         "time.adaptive",
         &[Section],
         Nothing,
-        "The step size is controlled by an estimate of the error in time. This needs `scheme: rdpk35`.",
+        "The step size is controlled by an estimate of the error in time. This needs `scheme: rdpk35`, \
+         `esdirk32` or `esdirk43`.",
     )
     .of(EXPLICIT),
     key(
@@ -143,7 +148,15 @@ pub(super) const KEYS: &[Key] = &[
         "time.newton",
         &[Section],
         Nothing,
-        "Parameters of Newton steps.",
+        "Parameters of Newton steps, towards a steady state or in the stages of implicit steps in time.",
+    )
+    .of(GAS),
+    key(
+        "time.newton.tolerance",
+        &[FRACTION],
+        Says("1e-8; a twentieth of `adaptive.tolerance` with `adaptive`"),
+        "The residual of a stage of an implicit scheme in time that is left, relative to the size of the \
+         solution.",
     )
     .of(GAS),
     key(

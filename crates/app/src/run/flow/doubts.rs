@@ -13,7 +13,8 @@ pub(super) fn doubts(plan: &Plan, steps: FirstSteps) -> Vec<String> {
     let mut found = Vec::new();
     found.extend(large_step(plan, steps.stable));
     // A given number; by default each element has its own bound.
-    let given = (plan.setup.step_measure == StepMeasure::Cfl).then_some(plan.time.step);
+    let given = (plan.setup.implicit.is_none() && plan.setup.step_measure == StepMeasure::Cfl)
+        .then_some(plan.time.step);
     if let (Some(StepSize::Cfl(cfl)), Some(stable)) = (given, steps.stable_cfl)
         && cfl > stable
     {
@@ -62,7 +63,7 @@ fn fastest(plan: &Plan, solver: &Flow) -> f64 {
 /// A smaller step costs time only; a larger one makes the run blow up.
 fn large_step(plan: &Plan, stable: Option<f64>) -> Option<String> {
     let StepSize::Fixed(dt) = plan.time.step else { return None };
-    let stable = stable?;
+    let stable = stable.filter(|_| plan.setup.implicit.is_none())?;
     let times = dt / stable;
     Some(match plan.setup.law {
         // The bound is sufficient: upwind fluxes and walls damp, too.

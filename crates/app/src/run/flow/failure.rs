@@ -14,6 +14,15 @@ use dgsuite_solve::flow::{BoundaryKind, Coldest, Flow, Law, Origin, Riemann, Set
 const NO_CHECKPOINT: &str =
     "hint: `output.checkpoint: { every: T }` writes checkpoints from which a run can be restarted";
 
+const FINITE: &str = "hint: the formula must be finite during the whole run";
+
+/// What to try where implicit steps fail: with `dt`, with `cfl`, with `adaptive`.
+const TRY_SMALLER: [&str; 3] = [
+    "hint: try a smaller time.dt, time.retries: 10 (a failed step is repeated with half its size), or time.adaptive",
+    "hint: try a smaller time.cfl, time.retries: 10 (a failed step is repeated with half its size), or time.adaptive",
+    "hint: no step from this state can be solved; look for a formula, a boundary value or a source term that drives the gas there, or try a finer mesh",
+];
+
 /// Prints what stopped a run, writes the state for inspection, and names the last good checkpoint.
 pub(super) fn explain(
     error: &RunError,
@@ -57,6 +66,20 @@ pub(super) fn explain(
     }
     let of_formula = bad_formula(plan, solver, trail, now);
     of_formula.iter().for_each(|text| log.warn(text));
+    if let RunError::System(SystemError::Stage { .. }) = error {
+        // The state of the start of the step is as it was.
+        log.warn(&match outputs.latest_checkpoint() {
+            Some(path) => format!("the last checkpoint is {}", path.display()),
+            None => NO_CHECKPOINT.to_owned(),
+        });
+        log.warn(match plan.time.step {
+            _ if of_formula.is_some() => FINITE,
+            StepSize::Fixed(_) => TRY_SMALLER[0],
+            StepSize::Cfl(_) if plan.time.adaptive.is_some() => TRY_SMALLER[2],
+            StepSize::Cfl(_) => TRY_SMALLER[1],
+        });
+        return;
+    }
     if let RunError::System(SystemError::NetInflow { .. }) = error {
         log.warn(
             "hint: let the prescribed velocities balance at all times, or let one boundary be an `outflow`",
@@ -89,7 +112,7 @@ pub(super) fn explain(
         None => log.warn(NO_CHECKPOINT),
     }
     if of_formula.is_some() {
-        log.warn("hint: the formula must be finite during the whole run");
+        log.warn(FINITE);
         return;
     }
     super::backflow::hints(solver).iter().for_each(|hint| log.warn(&format!("hint: {hint}")));

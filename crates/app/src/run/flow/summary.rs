@@ -117,19 +117,20 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Flow) -> Map<String, Value> {
         }
     };
     if let Some(newton) = solver.newton_statistics() {
-        put(
-            "newton",
-            json!({
-                "steps": newton.steps,
-                "linear_iterations": newton.linear_iterations,
-                "jacobian_products": newton.products,
-                "product_s": newton.product_s,
-                "setups": newton.setups,
-                "setup_s": newton.setup_s,
-                "solve_s": newton.solve_s,
-                "bytes": newton.bytes,
-            }),
-        );
+        let mut taken = json!({
+            "steps": newton.steps,
+            "linear_iterations": newton.linear_iterations,
+            "jacobian_products": newton.products,
+            "product_s": newton.product_s,
+            "setups": newton.setups,
+            "setup_s": newton.setup_s,
+            "solve_s": newton.solve_s,
+            "bytes": newton.bytes,
+        });
+        if let (Some(steps), Value::Object(taken)) = (facts.tally.explicit_steps, &mut taken) {
+            taken.insert("explicit_steps".to_owned(), json!(steps));
+        }
+        put("newton", taken);
     }
     if let Some(ratio) = facts.tally.ratio {
         put("steady", json!({ "residual": ratio }));

@@ -27,8 +27,14 @@ impl March<'_> {
             return Ok(());
         }
         self.solver.weigh_errors()?;
-        let first = self.present_step();
-        self.adaptive = Adaptive::new(self.plan.setup.scheme, first);
+        self.adaptive = match self.plan.setup.implicit {
+            None => Adaptive::new(self.plan.setup.scheme, self.present_step()),
+            // From an explicit step, not from the largest one that is allowed.
+            Some(steps) => {
+                let first = self.solver.explicit_dt()?.min(self.present_step());
+                Some(Adaptive::of_order(steps.scheme.embedded_order(), first))
+            }
+        };
         let saved = self.plan.restart.as_ref().and_then(|(_, saved)| sections::control(saved));
         if let (Some(adaptive), Some(memory)) = (&mut self.adaptive, saved) {
             adaptive.resume(memory);
@@ -76,6 +82,10 @@ impl March<'_> {
                 limit?;
                 self.solver.stable_dt()?;
                 self.solver.undo_step(t);
+                if error.is_nan() {
+                    // It says why there is no such step.
+                    self.solver.step(step.dt)?;
+                }
                 let dt = step.dt;
                 return Err(TimeError::Rejected { step: step.index, t, dt, error, attempts }.into());
             }

@@ -50,6 +50,25 @@ impl March<'_> {
         Ok(())
     }
 
+    /// As [`retry`](Self::retry), for an implicit step that has no solution: the state is that of its start.
+    pub(super) fn retry_unsolved(
+        &mut self,
+        error: SystemError,
+        landing: f64,
+        retries: &mut u64,
+    ) -> Result<(), RunError> {
+        if !matches!(error, SystemError::Stage { .. }) || *retries >= self.plan.time.retries {
+            return Err(error.into());
+        }
+        self.trail.forget();
+        *retries += 1;
+        self.tally.retries += 1;
+        self.shrink *= SMALLER * landing;
+        let now = self.controller.now();
+        self.announce(&format!("step {} from t = {:.6e}", now.step, now.t));
+        Ok(())
+    }
+
     /// As [`retry`](Self::retry), for local steps: all of them are half as large.
     pub(super) fn retry_locally(&mut self, error: SystemError, retries: &mut u64) -> Result<(), RunError> {
         self.take_back(error, retries)?;
