@@ -191,6 +191,19 @@ mod tests {
         }
     }
 
+    /// Errors of a solution of order three are proportional to the fourth power of the step.
+    #[test]
+    fn steps_follow_the_order_of_the_embedded_solution() {
+        for (order, rejected, grown) in [(2, 16f64.cbrt(), 16f64.powf(0.213)), (3, 2.0, 16f64.powf(0.16))] {
+            let mut control = Adaptive::of_order(order, 1.0);
+            assert!(!control.judge(1.0, 16.0));
+            assert!((control.wanted() * rejected - 0.9).abs() < 0.02, "{order}: {}", control.wanted());
+            let mut control = Adaptive::of_order(order, 1.0);
+            assert!(control.judge(1.0, 1.0 / 16.0));
+            assert!((control.wanted() / grown - 0.9).abs() < 0.02, "{order}: {}", control.wanted());
+        }
+    }
+
     #[test]
     fn a_step_shortened_from_outside_leaves_the_wanted_size() {
         let mut control = control(1.0);
