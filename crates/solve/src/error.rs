@@ -140,7 +140,7 @@ pub enum SystemError {
         most: f64,
     },
     /// An implicit step of which a stage has no solution that Newton's method finds.
-    #[error("a step of size {dt:.4e} is too large: {}", stage_text(failure))]
+    #[error("no solution is found for a step of size {dt:.4e}: {}", stage_text(failure))]
     Stage {
         /// The size of the step.
         dt: f64,

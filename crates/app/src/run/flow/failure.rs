@@ -16,6 +16,10 @@ const NO_CHECKPOINT: &str =
 
 const FINITE: &str = "hint: the formula must be finite during the whole run";
 
+/// A residual that does not fall below this part of the solution may be that of a jump.
+const NEARLY: f64 = 1e-3;
+const LOOSER: &str = "hint: allow a larger time.newton.tolerance, or try a smaller step: the right-hand side may have a jump here, as at an open boundary along which the flow runs, where it turns from entering to leaving";
+
 /// What to try where implicit steps fail: with `dt`, with `cfl`, with `adaptive`.
 const TRY_SMALLER: [&str; 3] = [
     "hint: try a smaller time.dt, time.retries: 10 (a failed step is repeated with half its size), or time.adaptive",
@@ -66,7 +70,7 @@ pub(super) fn explain(
     }
     let of_formula = bad_formula(plan, solver, trail, now);
     of_formula.iter().for_each(|text| log.warn(text));
-    if let RunError::System(SystemError::Stage { .. }) = error {
+    if let RunError::System(SystemError::Stage { failure, .. }) = error {
         // The state of the start of the step is as it was.
         log.warn(&match outputs.latest_checkpoint() {
             Some(path) => format!("the last checkpoint is {}", path.display()),
@@ -74,6 +78,8 @@ pub(super) fn explain(
         });
         log.warn(match plan.time.step {
             _ if of_formula.is_some() => FINITE,
+            // NaN is not small.
+            _ if failure.residual < NEARLY => LOOSER,
             StepSize::Fixed(_) => TRY_SMALLER[0],
             StepSize::Cfl(_) if plan.time.adaptive.is_some() => TRY_SMALLER[2],
             StepSize::Cfl(_) => TRY_SMALLER[1],
