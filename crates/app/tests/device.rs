@@ -430,7 +430,7 @@ fn runs_on_an_emulated_device_are_those_of_the_cpu() {
             assert!(!gpu.summary["forces"].is_null() && gpu.summary["forces"] == again.summary["forces"]);
             assert_eq!(gpu.tables, again.tables, "the same run has the same bits");
         }
-        for count in ["steps", "linear_iterations", "jacobian_products", "setups"] {
+        for count in ["steps", "linear_iterations", "setups"] {
             assert_eq!(cpu.summary["newton"][count], gpu.summary["newton"][count], "{name}: {count}");
         }
         assert_eq!(cpu.tables.len(), gpu.tables.len(), "{name}");

@@ -9,6 +9,7 @@ use super::implicit::{DeviceParts, Implicit, NewtonStatistics};
 use super::kernel_choice::KernelChoice;
 use super::measured;
 use crate::setup::{Newton, Setup};
+use crate::solves::Histories;
 use batch::Batches;
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::cuda::{DeviceBuffer, Graph};
@@ -433,6 +434,14 @@ impl<T: PackScalar> NewtonSteps for CudaEngine<T> {
 }
 
 impl<T: PackScalar> Engine for CudaEngine<T> {
+    fn histories(&self) -> Option<Histories> {
+        self.implicit.as_ref()?.histories()
+    }
+
+    fn set_histories(&mut self, histories: &Histories) -> Option<()> {
+        self.implicit.as_mut()?.set_histories(histories)
+    }
+
     fn newton(&mut self) -> Option<&mut dyn NewtonSteps> {
         self.implicit.is_some().then_some(self as &mut dyn NewtonSteps)
     }

@@ -656,11 +656,17 @@ impl<T: PackScalar> Engine for HostEngine<T> {
     }
 
     fn histories(&self) -> Option<Histories> {
-        self.stages.as_ref()?.histories()
+        match &self.implicit {
+            Some(implicit) => implicit.histories(),
+            None => self.stages.as_ref()?.histories(),
+        }
     }
 
     fn set_histories(&mut self, histories: &Histories) -> Option<()> {
-        self.stages.as_mut()?.set_histories(histories)
+        match &mut self.implicit {
+            Some(implicit) => implicit.set_histories(histories),
+            None => self.stages.as_mut()?.set_histories(histories),
+        }
     }
 
     fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError> {

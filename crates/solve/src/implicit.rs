@@ -28,6 +28,7 @@ mod tangent;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use dgsuite_amg::Gmres;
@@ -39,6 +40,7 @@ use dgsuite_timeint::{NewtonStep, PseudoTime};
 
 use crate::SystemError;
 use crate::setup::{BoundaryKind, Newton, ReactionTerm, Riemann, Setup};
+use crate::solves::Histories;
 use between::Between;
 use colours::Coloured;
 pub(crate) use device::DeviceParts;
@@ -113,7 +115,17 @@ pub(crate) struct Implicit<P: Parts> {
     control: PseudoTime,
     gmres: Gmres<P::Vector>,
     statistics: NewtonStatistics,
+    /// Multiple and residual after the last step.
+    last: Option<[f64; 2]>,
+    /// Those of a checkpoint with which the next step may continue.
+    restored: Option<[f64; 2]>,
+    /// Whether a checkpoint was made since the last step.
+    saved: Cell<bool>,
 }
+
+/// The multiple of a checkpoint holds as long as the residual is at most this many times the one then: it is
+/// larger if the set-up has changed.
+const SAME_RESIDUAL: f64 = 10.0;
 
 impl Implicit<HostParts> {
     /// Steps for a set-up on the CPU.
@@ -151,7 +163,30 @@ impl<P: Parts> Implicit<P> {
         let gmres = Gmres::new(&parts.zeros()?, newton.restart)?;
         let control = PseudoTime::new(newton.start, newton.growth);
         let linear = Linear::new(parts, newton)?;
-        Ok(Self { linear, control, gmres, statistics: NewtonStatistics::default() })
+        Ok(Self {
+            linear,
+            control,
+            gmres,
+            statistics: NewtonStatistics::default(),
+            last: None,
+            restored: None,
+            saved: Cell::new(false),
+        })
+    }
+
+    /// What the next step depends on beside the state. The preconditioner is made anew after a checkpoint, so
+    /// that a run that continues from it has the same bits.
+    pub(crate) fn histories(&self) -> Option<Histories> {
+        let [cfl, residual] = self.last?;
+        self.saved.set(true);
+        Some(Histories { steps: vec![cfl, residual], fields: Vec::new() })
+    }
+
+    /// Continues with that of a checkpoint; `None` if it does not fit.
+    pub(crate) fn set_histories(&mut self, of: &Histories) -> Option<()> {
+        let (&[cfl, residual], []) = (&of.steps[..], &of.fields[..]) else { return None };
+        let fits = cfl.is_finite() && cfl > 0.0 && residual.is_finite();
+        fits.then(|| self.restored = Some([cfl, residual]))
     }
 
     /// Takes a step from a state.
@@ -165,7 +200,16 @@ impl<P: Parts> Implicit<P> {
             gmres: &mut self.gmres,
             statistics: &mut self.statistics,
         };
+        if let Some([cfl, residual]) = self.restored.take()
+            && problem.residual()? <= SAME_RESIDUAL * residual
+        {
+            self.control.cfl = cfl;
+        }
+        if self.saved.take() {
+            problem.linear.forget();
+        }
         let step = self.control.step(&mut problem)?;
+        self.last = Some([self.control.cfl, step.residual]);
         self.statistics.steps += 1;
         self.statistics.linear_iterations += step.iterations as u64;
         let parts = &self.linear.parts;

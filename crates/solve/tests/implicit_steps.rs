@@ -185,7 +185,7 @@ fn totals_are_those_of_the_fluxes_whatever_newton_leaves() {
 fn a_restored_run_and_two_threads_have_the_same_bits() {
     let setup = layer(Esdirk::Esdirk43, 1e-7);
     // Steps of several sizes, so that the preconditioner is made anew on the way.
-    let size = |i: usize| if i == 0 { 0.004 } else { 0.1 * (1 + i % 3) as f64 };
+    let size = |i: usize| if i == 0 { 0.004 } else { 0.6 * (1 + i % 3) as f64 };
     let mut whole = start(&setup, 0.0);
     let mut saved = Vec::new();
     for i in 0..12 {
@@ -239,6 +239,8 @@ fn set_ups_without_implicit_steps_are_told_why() {
     assert_eq!(lacks_in_time(&setup), None);
     let single = Setup { precision: dgsuite_solve::flow::Precision::Single, ..setup.clone() };
     assert!(lacks_in_time(&single).unwrap().contains("`precision: double`"));
+    let device = Setup { device: dgsuite_solve::flow::Device::Cuda(0), ..setup.clone() };
+    assert!(lacks_in_time(&device).unwrap().contains("`device: cpu`"));
     let split = setup.split(dgsuite_solve::flow::SplitFlux::Ranocha);
     assert!(lacks_in_time(&split).unwrap().contains("explicit `time.scheme`"));
     assert!(Flow::new(split, &Stream { dim: 2, waves: 0.0 }, 0.0).is_err());

@@ -21,6 +21,7 @@ use super::linear::{Inverse, Linear, Operator};
 use super::parts::Parts;
 use super::{NewtonStatistics, between, lacks};
 use crate::SystemError;
+use crate::device::Device;
 use crate::precision::Precision;
 use crate::setup::{ImplicitSteps, Setup};
 use crate::solves::Histories;
@@ -30,6 +31,9 @@ use crate::solves::Histories;
 pub fn lacks_in_time(setup: &Setup) -> Option<String> {
     if setup.precision == Precision::Single {
         return Some("implicit steps are in double precision: `precision: double`".to_owned());
+    }
+    if setup.device != Device::Cpu {
+        return Some("implicit steps run on the CPU: `device: cpu`, or an explicit `time.scheme`".to_owned());
     }
     let explicit = "an explicit `time.scheme`";
     lacks(setup)

@@ -28,6 +28,16 @@ pub(super) struct Problem<'a, P: Parts, E> {
     pub(super) statistics: &'a mut NewtonStatistics,
 }
 
+impl<P: Parts, E: Evolving<P>> Problem<'_, P, E> {
+    /// The norm of the scaled residual at the start of a step.
+    pub(super) fn residual(&mut self) -> Result<f64, OpsError> {
+        let steps = self.state.begin(&mut self.linear.parts)?;
+        self.linear.parts.set_pseudo_time(&vec![0.0; steps.len()], &steps)?;
+        self.state.residual(&self.linear.parts, &mut self.right)?;
+        Ok(self.right.norm2())
+    }
+}
+
 impl<P: Parts, E: Evolving<P>> SteadyProblem for Problem<'_, P, E> {
     type Error = OpsError;
 

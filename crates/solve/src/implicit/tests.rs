@@ -259,6 +259,32 @@ fn a_flow_in_a_bent_channel_is_steady_in_a_few_steps_with_the_bits_of_one_thread
 }
 
 #[test]
+fn a_restored_run_takes_the_same_steps_and_a_changed_one_begins_small() {
+    let setup = setup(&curved(Shape::Triangle, 3), viscous(), 2);
+    let flow = |setup: &Setup| Flow::new(setup.clone(), stream(2).as_ref(), 0.0).unwrap();
+    let mut whole = flow(&setup);
+    for _ in 0..4 {
+        whole.newton_step().unwrap();
+    }
+    let saved = whole.save();
+    let steps: Vec<NewtonStep> = (0..3).map(|_| whole.newton_step().unwrap()).collect();
+    let mut restored = flow(&setup);
+    restored.restore(&saved).unwrap();
+    let again: Vec<NewtonStep> = (0..3).map(|_| restored.newton_step().unwrap()).collect();
+    assert_eq!(steps, again);
+    assert!(steps[0].cfl > 100.0 && whole.save().fields == restored.save().fields);
+    // Another pressure at the outlet.
+    let mut changed = setup;
+    let outlet = changed.boundaries.iter_mut().find(|(name, _)| *name == "xmax").unwrap();
+    if let BoundaryKind::PressureOutlet { p, .. } = &mut *outlet.1 {
+        *p = Given::Constant(0.6);
+    }
+    let mut other = flow(&changed);
+    other.restore(&saved).unwrap();
+    assert_eq!(other.newton_step().unwrap().cfl, Newton::default().start);
+}
+
+#[test]
 fn a_step_from_a_steady_flow_stays_there() {
     // A uniform flow through open sides.
     let mesh = curved(Shape::Quadrilateral, 3);
