@@ -42,7 +42,7 @@ picture cylinder cylinder navier-stokes/cylinder -- --field u --contours 16 --zo
 picture picture-cylinder cylinder navier-stokes/cylinder -- --field u --contours 16 --zoom -1:5,-1.2:1.2 --size 900
 picture wake cylinder-wake navier-stokes/cylinder-wake -- --field Vorticity --range -2.5:2.5 \
     --zoom -1.5:15,-2.75:2.75 --size 1200
-picture airfoil naca0012 navier-stokes/naca0012 --set time.end=10 -- --field Mach --zoom -0.2:1.6,-0.3:0.3 --size 1000
+picture airfoil naca0012 navier-stokes/naca0012 -- --field Mach --zoom -0.2:1.6,-0.3:0.3 --size 1000
 picture sphere sphere navier-stokes/sphere -- --field u --slice y=0 --mesh --zoom -1:3,-1:1 --size 800
 picture picture-sphere sphere navier-stokes/sphere -- --field speed --slice y=0 --mesh --zoom -2:4,-2:2 --size 700
 picture taylor-green taylor-green navier-stokes/taylor-green --set space.order=5 --set time.end=8 \

@@ -1,4 +1,5 @@
-// Diagonal blocks of the Jacobian, one for each element. The entries of element e are first[e] .. first[e + 1].
+// Diagonal blocks of the Jacobian, one for each element. The entries of element e are first[e] .. first[e +
+// 1].
 #include "dense.cuh"
 
 // v <- column j of the unit matrix in some elements, a block of threads each; zero beyond the last column

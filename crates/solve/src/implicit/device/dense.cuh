@@ -1,5 +1,5 @@
-// Small dense matrices of a block of threads. Matrices are stored column by column: entry (i, j) of one with n
-// rows is a[j * n + i].
+// Small dense matrices of a block of threads. Matrices are stored column by column: entry (i, j) of one with
+// n rows is a[j * n + i].
 //
 // Macros defined by the host: THREADS, MOST (largest number of rows).
 #pragma once

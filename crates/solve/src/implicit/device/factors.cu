@@ -1,6 +1,6 @@
-// A sparse matrix of blocks with incomplete factors (Meijerink & van der Vorst 1977, for blocks), in the space
-// itself or in that of order one below. Rows that do not depend on each other are eliminated at a time, in the
-// order of the sequential elimination.
+// A sparse matrix of blocks with incomplete factors (Meijerink & van der Vorst 1977, for blocks), in the
+// space itself or in that of order one below. Rows that do not depend on each other are eliminated at a time,
+// in the order of the sequential elimination.
 //
 // Macros defined by the host: THREADS, MOST, TILE (rows of a block that are multiplied at a time).
 #include "dense.cuh"
