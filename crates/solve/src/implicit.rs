@@ -84,10 +84,6 @@ pub fn lacks(setup: &Setup) -> Option<String> {
     Some(what)
 }
 
-/// The most bytes that incomplete factors of all blocks may have, with the blocks. Beyond them the smoother
-/// has the inverses of the diagonal blocks alone.
-pub const MOST_FACTOR_BYTES: usize = 4 << 30;
-
 /// What the steps of a run have cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NewtonStatistics {
@@ -137,7 +133,7 @@ impl Implicit<HostParts> {
     ) -> Result<Self, SystemError> {
         let jacobian = Jacobian::new(setup, host, d.physics().n_fields())?;
         let coloured = Coloured::new(setup.mesh.seen());
-        Self::new(HostParts::new(jacobian, host, (d.order(), between(d)), coloured), newton)
+        Self::new(HostParts::new(jacobian, host, (d.order(), between(d)), coloured, newton), newton)
     }
 }
 
@@ -149,7 +145,7 @@ impl Implicit<DeviceParts> {
         d: &CudaDiscretization<T>,
     ) -> Result<Self, SystemError> {
         let below = between(d.description());
-        Self::new(DeviceParts::new(setup, d, below)?, newton)
+        Self::new(DeviceParts::new(setup, newton, d, below)?, newton)
     }
 }
 

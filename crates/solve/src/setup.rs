@@ -423,12 +423,23 @@ pub struct Newton {
     pub restart: usize,
     /// The largest number of iterations of a step.
     pub max_iterations: usize,
+    /// The most bytes that incomplete factors of all blocks may have, with the blocks. Beyond them the
+    /// smoother has the inverses of the diagonal blocks alone.
+    pub factor_bytes: usize,
 }
 
 impl Default for Newton {
-    /// From ten explicit steps, at least fourfold after each step; a tenth, within 200 iterations.
+    /// From ten explicit steps, at least fourfold after each step; a tenth, within 200 iterations; 4 GiB of
+    /// factors.
     fn default() -> Self {
-        Self { start: 10.0, growth: 4.0, tolerance: 0.1, restart: 80, max_iterations: 200 }
+        Self {
+            start: 10.0,
+            growth: 4.0,
+            tolerance: 0.1,
+            restart: 80,
+            max_iterations: 200,
+            factor_bytes: 4 << 30,
+        }
     }
 }
 

@@ -20,7 +20,6 @@ use crate::pipeline::mesh::{Filling, Generator};
 use crate::pipeline::physics::Model;
 use crate::pipeline::{DeviceSpec, Pipeline};
 use dgsuite_solve::flow::{Device, Precision};
-use dgsuite_solve::implicit::MOST_FACTOR_BYTES;
 use dgsuite_solve::setup::{ImplicitSteps, Newton};
 
 /// Bytes of the mesh and of the solver's geometry and connectivity for each side of an element, as measured
@@ -273,7 +272,8 @@ impl Load {
     #[must_use]
     pub fn needed(&self, elements: &[(Shape, f64)]) -> f64 {
         let factors = |&(shape, n): &(Shape, f64)| n * self.factors(shape, self.functions(shape));
-        let fits = elements.iter().map(factors).sum::<f64>() <= MOST_FACTOR_BYTES as f64;
+        let most = self.newton.map_or(0.0, |newton| newton.factor_bytes as f64);
+        let fits = elements.iter().map(factors).sum::<f64>() <= most;
         PROGRAM + elements.iter().map(|&(shape, n)| n * self.of(shape, fits)).sum::<f64>()
     }
 

@@ -14,7 +14,6 @@ use dgsuite_gpu::{CudaVector, GpuError, Scalar, Vector};
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{OpsError, PackScalar};
 
-use super::MOST_FACTOR_BYTES;
 use super::between::Between;
 use super::colours::Coloured;
 use super::factors as host_factors;
@@ -24,7 +23,7 @@ use super::ordering::least_discarded_fill;
 use super::parts::{Evolving, Parts};
 use super::places::{self, Places};
 use crate::SystemError;
-use crate::setup::Setup;
+use crate::setup::{Newton, Setup};
 use blocks::DeviceBlocks;
 use factors::DeviceFactors;
 use product::Product;
@@ -101,8 +100,8 @@ struct Moves {
 
 /// Factors of the space itself, or blocks where these do not fit.
 enum Smoother {
-    Factors(RefCell<DeviceFactors>),
-    Blocks(DeviceBlocks),
+    Factors(Box<RefCell<DeviceFactors>>),
+    Blocks(Box<DeviceBlocks>),
 }
 
 /// Operator and preconditioner on a device.
@@ -126,6 +125,7 @@ pub(crate) struct DeviceParts {
 impl DeviceParts {
     pub(super) fn new<T: PackScalar>(
         setup: &Setup,
+        newton: Newton,
         d: &CudaDiscretization<T>,
         between: Option<Vec<Arc<Between>>>,
     ) -> Result<Self, SystemError> {
@@ -159,9 +159,9 @@ impl DeviceParts {
             DeviceFactors::new(cuda, &offsets, fields, between, &coloured).map(RefCell::new)
         };
         let bytes = host_factors::bytes_of(&coloured.neighbours, |e| offsets[e + 1] - offsets[e]);
-        let smoother = match between.is_none() || bytes <= MOST_FACTOR_BYTES {
-            true => Smoother::Factors(factors(None)?),
-            false => Smoother::Blocks(DeviceBlocks::new(cuda, &offsets, &coloured)?),
+        let smoother = match between.is_none() || bytes <= newton.factor_bytes {
+            true => Smoother::Factors(Box::new(factors(None)?)),
+            false => Smoother::Blocks(Box::new(DeviceBlocks::new(cuda, &offsets, &coloured)?)),
         };
         Ok(Self {
             coarse: between.map(|between| factors(Some(&between))).transpose()?,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
 use dgsuite_ops::{Discretization, OpsError, PackScalar};
 
-use super::MOST_FACTOR_BYTES;
 use super::between::Between;
 use super::blocks::Blocks;
 use super::colours::Coloured;
@@ -14,12 +13,14 @@ use super::factors::{self, Factors};
 use super::jacobian::Jacobian;
 use super::ordering::least_discarded_fill;
 use super::parts::{Evolving, Parts};
+use crate::setup::Newton;
 
 /// Operator and preconditioner on the CPU.
 pub(crate) struct HostParts {
     pub(super) jacobian: Jacobian,
     pub(super) host: Arc<Host>,
     coloured: Coloured,
+    factor_bytes: usize,
     /// The prolongations from order one, if there is a problem of order one below.
     between: Option<Vec<Arc<Between>>>,
     coarse: RefCell<Option<Factors>>,
@@ -38,10 +39,12 @@ impl HostParts {
         host: &Arc<Host>,
         (order, between): (usize, Option<Vec<Arc<Between>>>),
         coloured: Coloured,
+        newton: Newton,
     ) -> Self {
         Self {
             host: Arc::clone(host),
             coloured,
+            factor_bytes: newton.factor_bytes,
             // The factors of order one are those of the whole problem.
             between: between.filter(|_| order > 1),
             coarse: RefCell::default(),
@@ -122,7 +125,7 @@ impl Parts for HostParts {
         let Self { jacobian, coloured, shifts, .. } = &*self;
         let (offsets, fields) = (&jacobian.offsets, jacobian.fields());
         let bytes = factors::bytes_of(&coloured.neighbours, |e| offsets[e + 1] - offsets[e]);
-        let fits = self.between.is_none() || bytes <= MOST_FACTOR_BYTES;
+        let fits = self.between.is_none() || bytes <= self.factor_bytes;
         let fine = fits.then(|| factors::blocks_of(jacobian, coloured));
         let below = self.between.as_ref().map(|between| match &fine {
             Some(fine) => factors::restricted(fine, between, fields),

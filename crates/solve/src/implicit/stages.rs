@@ -91,7 +91,7 @@ impl Stages {
         let zeros = HostVector::zeros(host, jacobian.len())?;
         let gmres = Gmres::new(&zeros, steps.newton.restart)?;
         let coloured = Coloured::new(setup.mesh.seen());
-        let parts = HostParts::new(jacobian, host, (d.order(), between(d)), coloured);
+        let parts = HostParts::new(jacobian, host, (d.order(), between(d)), coloured, steps.newton);
         let linear = Linear::new(parts, steps.newton)?;
         let mut one = HostVector::zeros(host, d.len())?;
         d.project(&Ones(fields), 0.0, &mut one);

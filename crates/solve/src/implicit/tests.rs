@@ -259,6 +259,29 @@ fn a_flow_in_a_bent_channel_is_steady_in_a_few_steps_with_the_bits_of_one_thread
 }
 
 #[test]
+fn blocks_take_the_place_of_factors_that_do_not_fit() {
+    let mut ends = Vec::new();
+    let mut bytes = Vec::new();
+    for factor_bytes in [Newton::default().factor_bytes, 0] {
+        let newton = Some(Newton { factor_bytes, ..Newton::default() });
+        let setup = Setup { newton, ..setup(&curved(Shape::Triangle, 4), viscous(), 2) };
+        let mut flow = Flow::new(setup, stream(2).as_ref(), 0.0).unwrap();
+        let first = largest(flow.residual().unwrap());
+        let mut steps = 0;
+        while largest(flow.residual().unwrap()) > 1e-10 * first && steps < 30 {
+            flow.newton_step().unwrap();
+            steps += 1;
+        }
+        assert!(steps <= 14, "{steps}");
+        bytes.push(flow.newton_statistics().unwrap().bytes);
+        ends.push(flow.save().fields);
+    }
+    let difference = largest(ends[0].iter().zip(&ends[1]).map(|(a, b)| a - b));
+    assert!(difference < 1e-8 && ends[0] != ends[1], "{difference:.1e}");
+    assert!(bytes[1] < bytes[0] / 2, "{bytes:?}");
+}
+
+#[test]
 fn a_restored_run_takes_the_same_steps_and_a_changed_one_begins_small() {
     let setup = setup(&curved(Shape::Triangle, 3), viscous(), 2);
     let flow = |setup: &Setup| Flow::new(setup.clone(), stream(2).as_ref(), 0.0).unwrap();
