@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use dgsuite_gpu::Host;
+
 use super::between::Between;
 use super::colours::Coloured;
 use super::dense;
@@ -115,11 +117,11 @@ impl Factors {
     }
 
     /// Adds pseudo-time, with `1/Δτ_e` in `shifts`, and factorises. Returns `false` if this is impossible.
-    pub(super) fn factorise(&mut self, shifts: &[f64]) -> bool {
+    pub(super) fn factorise(&mut self, host: &Host, shifts: &[f64]) -> bool {
         let Self { factors, order, .. } = self;
         factors.copy_from(&self.jacobian);
         factors.add_to_diagonal(|row| shifts[order[row] as usize]);
-        factors.factorise()
+        factors.factorise(host)
     }
 
     /// `z ← z + P A⁻¹ R r`; the entries of an element begin at `offsets`.

@@ -148,7 +148,7 @@ impl Parts for HostParts {
         }
         for factors in [&mut self.coarse, &mut self.factors] {
             if let Some(factors) = factors.get_mut() {
-                factors.factorise(&self.shifts);
+                factors.factorise(&self.host, &self.shifts);
             }
         }
         Ok(())

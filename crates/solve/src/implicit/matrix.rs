@@ -1,6 +1,12 @@
 //! Sparse matrices of dense blocks, and their incomplete factors.
 
+use dgsuite_gpu::Host;
+use rayon::prelude::*;
+
 use super::dense;
+
+/// The columns of a row, ascending, and their blocks, row by row.
+pub(super) type Row = Vec<(u32, Vec<f64>)>;
 
 /// A matrix of blocks: those of an element's row are its own and those of its neighbours, ascending. Rows are
 /// numbered in the order of elimination.
@@ -9,7 +15,7 @@ pub(super) struct BlockMatrix {
     /// Offset of the entries of each row of blocks.
     pub(super) offsets: Vec<usize>,
     /// The columns and blocks of each row.
-    pub(super) rows: Vec<Vec<(u32, Vec<f64>)>>,
+    pub(super) rows: Vec<Row>,
 }
 
 impl BlockMatrix {
@@ -103,40 +109,61 @@ impl BlockMatrix {
         }
     }
 
-    /// Incomplete factors in the places of the blocks, with inverted diagonals (Meijerink & van der Vorst
-    /// 1977, for blocks). Returns `false` if a diagonal block is singular.
-    pub(super) fn factorise(&mut self) -> bool {
-        for e in 0..self.rows.len() {
-            let mut row = std::mem::take(&mut self.rows[e]);
-            let n = self.size(e);
-            for i in 0..row.len() {
-                let before = row[i].0 as usize;
-                if before >= e {
-                    break;
-                }
-                // L = A U⁻¹ of the earlier row.
-                let m = self.size(before);
-                let mut factor = vec![0.0; n * m];
-                let Some(own) = self.rows[before].iter().position(|(c, _)| *c as usize == before) else {
-                    continue;
-                };
-                dense::subtract_product(&row[i].1, &self.rows[before][own].1, n, m, &mut factor);
-                factor.iter_mut().for_each(|x| *x = -*x);
-                for (column, block) in &self.rows[before][own + 1..] {
-                    if let Ok(at) = row.binary_search_by_key(column, |(c, _)| *c) {
-                        dense::subtract_product(&factor, block, n, m, &mut row[at].1);
-                    }
-                }
-                row[i].1 = factor;
+    /// The rows that can be eliminated at a time: each level needs those before it.
+    fn levels(&self) -> Vec<Vec<usize>> {
+        let mut level = vec![0; self.rows.len()];
+        let mut levels: Vec<Vec<usize>> = Vec::new();
+        for (e, row) in self.rows.iter().enumerate() {
+            let before = row.iter().map(|(column, _)| *column as usize).take_while(|&column| column < e);
+            level[e] = before.map(|column| level[column] + 1).max().unwrap_or(0);
+            if levels.len() <= level[e] {
+                levels.resize(level[e] + 1, Vec::new());
             }
-            if let Ok(own) = row.binary_search_by_key(&(e as u32), |(c, _)| *c)
-                && !dense::invert(&mut row[own].1, n)
-            {
+            levels[level[e]].push(e);
+        }
+        levels
+    }
+
+    /// Incomplete factors in the places of the blocks, with inverted diagonals (Meijerink & van der Vorst
+    /// 1977, for blocks). Returns `false` if a diagonal block is singular; the factors are then not usable.
+    pub(super) fn factorise(&mut self, host: &Host) -> bool {
+        for level in self.levels() {
+            let take = |&e: &usize| (e, std::mem::take(&mut self.rows[e]));
+            let mut rows: Vec<(usize, Row)> = level.iter().map(take).collect();
+            let eliminate = |(e, row): &mut (usize, Row)| self.eliminate(*e, row);
+            let regular = host.install(|| rows.par_iter_mut().map(eliminate).reduce(|| true, |a, b| a && b));
+            rows.into_iter().for_each(|(e, row)| self.rows[e] = row);
+            if !regular {
                 return false;
             }
-            self.rows[e] = row;
         }
         true
+    }
+
+    /// Makes row `e` one of the factors; those that it needs are there.
+    fn eliminate(&self, e: usize, row: &mut Row) -> bool {
+        let n = self.size(e);
+        for i in 0..row.len() {
+            let before = row[i].0 as usize;
+            if before >= e {
+                break;
+            }
+            // L = A U⁻¹ of the earlier row.
+            let m = self.size(before);
+            let mut factor = vec![0.0; n * m];
+            let earlier = &self.rows[before];
+            let Some(own) = earlier.iter().position(|(c, _)| *c as usize == before) else { continue };
+            dense::subtract_product(&row[i].1, &earlier[own].1, n, m, &mut factor);
+            factor.iter_mut().for_each(|x| *x = -*x);
+            for (column, block) in &earlier[own + 1..] {
+                if let Ok(at) = row.binary_search_by_key(column, |(c, _)| *c) {
+                    dense::subtract_product(&factor, block, n, m, &mut row[at].1);
+                }
+            }
+            row[i].1 = factor;
+        }
+        let own = row.binary_search_by_key(&(e as u32), |(c, _)| *c);
+        own.is_ok_and(|own| dense::invert(&mut row[own].1, n))
     }
 
     /// Solves with the factors.
@@ -164,5 +191,76 @@ impl BlockMatrix {
                 dense::add_product(own, &sum, 1.0, &mut x[range]);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use super::*;
+
+    /// A chain of elements with blocks of two rows, so that incomplete factors are complete.
+    fn chain(n: usize) -> BlockMatrix {
+        let near = |e: usize| [e.checked_sub(1), Some(e + 1).filter(|&e| e < n)];
+        let neighbours: Vec<Vec<u32>> =
+            (0..n).map(|e| near(e).into_iter().flatten().map(|e| e as u32).collect()).collect();
+        let mut matrix = BlockMatrix::zeros(|_| 2, &neighbours);
+        for (e, row) in matrix.rows.iter_mut().enumerate() {
+            for (column, block) in row {
+                let own = if *column as usize == e { 4.0 } else { 1.0 };
+                *block = vec![own, 0.3 * e as f64 / n as f64, -0.5, own + 0.1 * f64::from(*column)];
+            }
+        }
+        matrix
+    }
+
+    #[test]
+    fn complete_factors_solve_with_any_number_of_threads_and_order() {
+        let n = 9;
+        let matrix = chain(n);
+        let x: Vec<f64> = (0..2 * n).map(|i| (i as f64).sin()).collect();
+        let mut r = vec![0.0; 2 * n];
+        for (e, row) in matrix.rows.iter().enumerate() {
+            for (column, block) in row {
+                let from = matrix.range(*column as usize);
+                dense::add_product(block, &x[from], 1.0, &mut r[2 * e..2 * e + 2]);
+            }
+        }
+        let natural: Vec<u32> = (0..n as u32).collect();
+        // Ends first: no fill is lost in a chain either.
+        let from_ends: Vec<u32> =
+            (0..n as u32).map(|k| if k % 2 == 0 { k / 2 } else { n as u32 - 1 - k / 2 }).collect();
+        for order in [natural, from_ends] {
+            let mut found = Vec::new();
+            for threads in [1, 2] {
+                let mut factors = matrix.clone().in_order(&order);
+                assert!(factors.factorise(&Host::new(threads).unwrap()));
+                let right: Vec<f64> = order.iter().flat_map(|&e| r[2 * e as usize..][..2].to_vec()).collect();
+                let mut solved = vec![0.0; 2 * n];
+                factors.solve(&right, &mut solved);
+                for (k, &e) in order.iter().enumerate() {
+                    for i in 0..2 {
+                        let error = solved[2 * k + i] - x[2 * e as usize + i];
+                        assert!(error.abs() < 1e-13, "{order:?} {e}: {error:.1e}");
+                    }
+                }
+                found.push(solved);
+            }
+            assert_eq!(found[0], found[1]);
+        }
+    }
+
+    #[test]
+    fn a_singular_block_is_told_and_leaves_the_places() {
+        let host = Host::new(1).unwrap();
+        let whole = chain(4);
+        // A failure leaves all rows, so that the next attempt begins with the same places.
+        let mut factors = whole.clone();
+        factors.rows[1][1].1.fill(0.0);
+        factors.rows[1][0].1.fill(0.0);
+        assert!(!factors.factorise(&host));
+        factors.copy_from(&whole);
+        assert!(factors.factorise(&host));
     }
 }
