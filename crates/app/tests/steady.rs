@@ -208,6 +208,7 @@ fn newton_steps_need_no_damping_between_walls() {
     let most = ["--set", "time.steady.max_steps=3"];
     let outcome = short.dgsuite(&[&["run", "case.yaml"][..], &newton, &most].concat());
     assert!(outcome.code == 1 && outcome.stderr.contains("time.newton.growth"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("the residual is largest in element "), "{}", outcome.stderr);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A conservation law on an NVIDIA device: the state, the stages and the step bound stay there.
 
 mod batch;
+mod newton;
 mod partial;
 
 use super::engine::{Ahead, Described, Elementwise, Engine, NewtonSteps, norms, perturbed};
@@ -8,7 +9,6 @@ use super::error::SystemError;
 use super::implicit::{DeviceParts, Implicit, NewtonStatistics};
 use super::kernel_choice::KernelChoice;
 use super::measured;
-use crate::setup::{Newton, Setup};
 use crate::solves::Histories;
 use batch::Batches;
 use dgsuite_basis::{Representation, Shape};
@@ -24,7 +24,7 @@ use dgsuite_ops::{
 };
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
-use dgsuite_timeint::{NewtonStep, Rhs, RunningSum, Scheme, Stage, Stepper};
+use dgsuite_timeint::{Rhs, RunningSum, Scheme, Stage, Stepper};
 use partial::Partial;
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -415,22 +415,6 @@ fn launch<T: PackScalar>(
         }
     }
     Ok(())
-}
-
-impl<T: PackScalar> CudaEngine<T> {
-    /// Prepares Newton steps.
-    pub(crate) fn with_newton(mut self, setup: &Setup, newton: Newton) -> Result<Self, SystemError> {
-        self.implicit = Some(Implicit::on_device(setup, newton, &self.discretization)?);
-        Ok(self)
-    }
-}
-
-impl<T: PackScalar> NewtonSteps for CudaEngine<T> {
-    fn newton_step(&mut self, t: f64) -> Result<NewtonStep, OpsError> {
-        let Some(implicit) = &mut self.implicit else { return Ok(NewtonStep::none()) };
-        let state = implicit.parts().state(&mut self.discretization, t, &mut self.u)?;
-        implicit.step(state)
-    }
 }
 
 impl<T: PackScalar> Engine for CudaEngine<T> {

@@ -1,13 +1,14 @@
 //! A conservation law in one precision: the discretisation, a Runge–Kutta scheme and the state.
 
+mod newton;
 mod norms;
 
 use super::elliptic::LineDescription;
 use super::error::SystemError;
-use super::implicit::{HostParts, HostState, Implicit, NewtonStatistics, Stages};
+use super::implicit::{HostParts, Implicit, NewtonStatistics, Stages};
 use super::kernel_choice::KernelChoice;
 use super::ranges::Ranges;
-use super::setup::{ImplicitSteps, Newton, Setup};
+use super::setup::{ImplicitSteps, Setup};
 use super::solves::{Driven, Histories, SolveStatistics};
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{ExactSum, GpuError, Host, HostVector, Vector as _};
@@ -18,7 +19,9 @@ use dgsuite_ops::{
 };
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
-use dgsuite_timeint::{NewtonStep, Rhs, Scheme, Stage, StageFailure, Stepper, TimePoint};
+use dgsuite_timeint::{Rhs, Scheme, Stage, StageFailure, Stepper, TimePoint};
+pub use newton::LargestRate;
+pub(crate) use newton::{NewtonSteps, largest_rate};
 pub(crate) use norms::{norms, perturbed};
 use std::sync::Arc;
 
@@ -222,11 +225,6 @@ pub(crate) trait Engine: Send {
     }
 }
 
-/// An engine that takes Newton steps towards a steady state.
-pub(crate) trait NewtonSteps {
-    fn newton_step(&mut self, t: f64) -> Result<NewtonStep, OpsError>;
-}
-
 /// Steps that are started together.
 #[derive(Clone, Copy, Debug)]
 pub enum Ahead<'a> {
@@ -415,25 +413,11 @@ impl<T: PackScalar> HostEngine<T> {
 }
 
 impl<T: PackScalar> HostEngine<T> {
-    /// Prepares Newton steps.
-    pub(crate) fn with_newton(mut self, setup: &Setup, newton: Newton) -> Result<Self, SystemError> {
-        let d = &self.rhs.discretization;
-        self.implicit = Some(Implicit::on_host(setup, newton, d.host(), d)?);
-        Ok(self)
-    }
-
     /// Prepares implicit steps in time.
     pub(crate) fn with_stages(mut self, setup: &Setup, steps: ImplicitSteps) -> Result<Self, SystemError> {
         let d = &self.rhs.discretization;
         self.stages = Some(Stages::new(setup, steps, d.host(), d)?);
         Ok(self)
-    }
-}
-
-impl<T: PackScalar> NewtonSteps for HostEngine<T> {
-    fn newton_step(&mut self, t: f64) -> Result<NewtonStep, OpsError> {
-        let Some(implicit) = &mut self.implicit else { return Ok(NewtonStep::none()) };
-        implicit.step(HostState::new(&mut self.rhs.discretization, t, &mut self.u)?)
     }
 }
 

@@ -39,6 +39,7 @@ pub use super::device::{Device, DeviceError};
 use super::dispatch;
 use super::elliptic::LineDescription;
 use super::engine::Engine;
+pub use super::engine::LargestRate;
 pub use super::error::SystemError;
 pub use super::kernel_choice::KernelChoice;
 use super::rank_mesh::{Place, RankMesh};
@@ -359,6 +360,17 @@ impl Flow {
         let step = taken.map_err(|e| self.located(e))?;
         self.steps += 1;
         Ok(step)
+    }
+
+    /// Where the flow is farthest from steady; `None` without Newton steps, and where nothing changes.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn largest_rate(&mut self) -> Result<Option<LargestRate>, SystemError> {
+        let t = self.time;
+        let Some(newton) = self.engine.newton() else { return Ok(None) };
+        let largest = newton.largest_rate(t);
+        largest.map_err(|e| self.located(e))
     }
 
     /// What the Newton steps have cost so far.

@@ -259,6 +259,24 @@ fn a_flow_in_a_bent_channel_is_steady_in_a_few_steps_with_the_bits_of_one_thread
 }
 
 #[test]
+fn the_largest_rate_is_where_a_uniform_flow_is_disturbed() {
+    let setup = setup(&curved(Shape::Triangle, 4), viscous(), 2);
+    let sides = ["xmin", "xmax", "ymin", "ymax"];
+    let boundaries = sides.map(|side| (side.to_owned(), BoundaryKind::FarField(stream(2)))).into();
+    let mut flow = Flow::new(Setup { boundaries, ..setup }, stream(2).as_ref(), 0.0).unwrap();
+    assert!(flow.largest_rate().unwrap().is_none_or(|rate| rate.change < 1e-12));
+    let mut state = flow.save();
+    let (element, per_element) = (13, state.fields.len() / 32);
+    state.fields[element * per_element] *= 1.1;
+    flow.restore(&state).unwrap();
+    let rate = flow.largest_rate().unwrap().unwrap();
+    assert!(rate.change > 1e-3 && rate.change < 1.0, "{rate:?}");
+    let mesh = curved(Shape::Triangle, 4);
+    let near = &Coloured::new(&mesh).neighbours[element];
+    assert!(rate.element == element || near.contains(&(rate.element as u32)), "{rate:?} {near:?}");
+}
+
+#[test]
 fn blocks_take_the_place_of_factors_that_do_not_fit() {
     let mut ends = Vec::new();
     let mut bytes = Vec::new();

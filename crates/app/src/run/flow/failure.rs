@@ -9,7 +9,9 @@ use crate::run::RunError;
 use crate::run::log::Log;
 use crate::run::outputs::Outputs;
 use dgsuite_solve::SystemError;
-use dgsuite_solve::flow::{BoundaryKind, Coldest, Flow, Law, Origin, Riemann, Setup, StepMeasure, Trail};
+use dgsuite_solve::flow::{
+    BoundaryKind, Coldest, Flow, LargestRate, Law, Origin, Riemann, Setup, StepMeasure, Trail,
+};
 
 const NO_CHECKPOINT: &str =
     "hint: `output.checkpoint: { every: T }` writes checkpoints from which a run can be restarted";
@@ -59,6 +61,11 @@ pub(super) fn explain(
     };
     unsolved.iter().for_each(|(_, cause, _)| log.warn(&unsolved::residuals(cause)));
     if let RunError::NotSteady { stagnant, .. } = error {
+        if let Ok(Some(LargestRate { element, at: [x, y, z], variable, change })) = solver.largest_rate() {
+            log.warn(&format!(
+                "the residual is largest in element {element} at ({x:.6}, {y:.6}, {z:.6}): an explicit step there changes {variable} by {change:.1e} of its largest value"
+            ));
+        }
         log.warn(match stagnant.is_some() {
             _ if plan.setup.newton.is_some() => {
                 "hint: if shares of steps are small, try a smaller time.newton.growth or start from the flow of a lower space.order (study.continued); if linear iterations are at their limit, a finer mesh or solver: explicit; the flow may have no steady state"

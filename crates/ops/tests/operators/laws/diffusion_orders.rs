@@ -162,7 +162,7 @@ fn plane_orders() {
         // reach them at once.
         for (model, geometry, (name, scheme), coarse) in [
             (flow, 1, modal(1), 4),
-            (flow, 1, nodal(3), 4),
+            (flow, 1, nodal(3), 3),
             (scalar, 2, modal(2), 4),
             (scalar, 1, nodal(2), 6),
         ] {

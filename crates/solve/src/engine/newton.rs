@@ -1,0 +1,88 @@
+//! Newton steps of an engine, and where a flow is farthest from steady.
+
+use std::sync::Arc;
+
+use dgsuite_ops::{Discretization, OpsError, PackScalar};
+use dgsuite_timeint::NewtonStep;
+
+use super::HostEngine;
+use crate::SystemError;
+use crate::implicit::{HostState, Implicit};
+use crate::setup::{Newton, Setup};
+
+/// An engine that takes Newton steps towards a steady state.
+pub(crate) trait NewtonSteps {
+    fn newton_step(&mut self, t: f64) -> Result<NewtonStep, OpsError>;
+    /// See [`largest_rate`].
+    fn largest_rate(&mut self, t: f64) -> Result<Option<LargestRate>, OpsError>;
+}
+
+/// Where a flow is farthest from steady.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LargestRate {
+    /// The element, and the place in it.
+    pub element: usize,
+    /// See [`element`](Self::element).
+    pub at: [f64; 3],
+    /// The conserved variable that changes most.
+    pub variable: &'static str,
+    /// Its change in an explicit step of the element, relative to its largest size in the domain.
+    pub change: f64,
+}
+
+/// The place at which an explicit step of its element would change a conserved variable most, relative to the
+/// variable's largest size, for a state `u` with rates `du` and the steps of all elements; `None` if nothing
+/// changes, or a rate is not a number.
+pub(crate) fn largest_rate<T: PackScalar>(
+    d: &Discretization<T>,
+    u: &[T],
+    du: &[T],
+    steps: &[f64],
+) -> Option<LargestRate> {
+    let (variables, order) = (d.physics().variables(), d.order() + 1);
+    let mut sizes = vec![0.0_f64; variables.len()];
+    for sample in d.sample(u, order) {
+        let fields = sizes.iter_mut().zip(&sample.values);
+        fields.for_each(|(size, field)| *size = field.iter().fold(*size, |size, u| size.max(u.abs())));
+    }
+    let mut largest: Option<LargestRate> = None;
+    for sample in d.sample(du, order) {
+        let in_element = sample.points.len() / sample.elements.len().max(1);
+        for ((field, variable), size) in sample.values.iter().zip(&variables).zip(&sizes) {
+            for (i, (rate, &at)) in field.iter().zip(&sample.points).enumerate() {
+                let element = sample.elements[i / in_element];
+                let change = rate.abs() * steps[element] / size;
+                if change > largest.map_or(0.0, |largest| largest.change) && change.is_finite() {
+                    largest = Some(LargestRate { element, at, variable, change });
+                }
+            }
+        }
+    }
+    largest
+}
+
+impl<T: PackScalar> HostEngine<T> {
+    /// Prepares Newton steps.
+    pub(crate) fn with_newton(mut self, setup: &Setup, newton: Newton) -> Result<Self, SystemError> {
+        let d = &self.rhs.discretization;
+        self.implicit = Some(Implicit::on_host(setup, newton, d.host(), d)?);
+        Ok(self)
+    }
+}
+
+impl<T: PackScalar> NewtonSteps for HostEngine<T> {
+    fn newton_step(&mut self, t: f64) -> Result<NewtonStep, OpsError> {
+        let Some(implicit) = &mut self.implicit else { return Ok(NewtonStep::none()) };
+        let host = Arc::clone(self.rhs.discretization.host());
+        let state = HostState::new(&mut self.rhs.discretization, t, &mut self.u)?;
+        // The pool of threads is entered once, and not for each operation with vectors.
+        host.install(|| implicit.step(state))
+    }
+
+    fn largest_rate(&mut self, t: f64) -> Result<Option<LargestRate>, OpsError> {
+        let (d, mut du, mut steps) = (&mut self.rhs.discretization, vec![T::ZERO; self.u.len()], Vec::new());
+        d.eval(t, &self.u, &mut du);
+        d.time_step(&self.u, Some(&mut steps))?;
+        Ok(largest_rate(d, &self.u, &du, &d.of_elements(&steps)))
+    }
+}
