@@ -224,6 +224,7 @@ fn newton_steps_are_refused_where_they_have_no_derivative() {
     };
     refused(TUBE, &[], "Newton steps have no limiter");
     refused(DUCT, &["space.form=split"], "Newton steps have no split form");
+    refused(DUCT, &["precision=single"], "Newton steps are in double precision");
     refused(
         DUCT,
         &["boundaries.xmax={ type: pressure-outlet, p: 1/1.4 + 0.1*rho }"],

@@ -39,6 +39,7 @@ use dgsuite_ops::{Discretization, Form, OpsError, PackScalar};
 use dgsuite_timeint::{NewtonStep, PseudoTime};
 
 use crate::SystemError;
+use crate::precision::Precision;
 use crate::setup::{BoundaryKind, Newton, ReactionTerm, Riemann, Setup};
 use crate::solves::Histories;
 use between::Between;
@@ -64,6 +65,8 @@ pub fn lacks(setup: &Setup) -> Option<String> {
     } else if setup.comm.size() > 1 {
         "Newton steps run on one rank, with all of its threads or one device; `solver: explicit` on several"
             .to_owned()
+    } else if setup.precision == Precision::Single {
+        "Newton steps are in double precision: `precision: double`, or `solver: explicit`".to_owned()
     } else if setup.limiting.is_some() {
         "Newton steps have no limiter: leave `space.limiter` out, or `solver: explicit`".to_owned()
     } else if setup.form == Form::Split {

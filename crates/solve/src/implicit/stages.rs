@@ -22,16 +22,12 @@ use super::parts::Parts;
 use super::{NewtonStatistics, between, lacks};
 use crate::SystemError;
 use crate::device::Device;
-use crate::precision::Precision;
 use crate::setup::{ImplicitSteps, Setup};
 use crate::solves::Histories;
 
 /// Why a set-up has no implicit steps in time, as what to use instead; `None` if it has them.
 #[must_use]
 pub fn lacks_in_time(setup: &Setup) -> Option<String> {
-    if setup.precision == Precision::Single {
-        return Some("implicit steps are in double precision: `precision: double`".to_owned());
-    }
     if setup.device != Device::Cpu {
         return Some("implicit steps run on the CPU: `device: cpu`, or an explicit `time.scheme`".to_owned());
     }

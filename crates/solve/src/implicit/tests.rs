@@ -349,6 +349,8 @@ fn set_ups_without_newton_steps_are_told_why() {
     let lack = |setup: &Setup| lacks(setup).unwrap_or_default();
     assert_eq!(lack(&setup(&mesh, law(), 2)), "");
     assert!(lack(&setup(&mesh, law(), 2).split(crate::two_point::SplitFlux::Ranocha)).contains("split"));
+    let single = Setup { precision: crate::precision::Precision::Single, ..setup(&mesh, law(), 2) };
+    assert!(lack(&single).contains("precision: double"));
     let split = setup(&mesh, law(), 2).split(crate::two_point::SplitFlux::Ranocha);
     let refused = Flow::new(split, stream(2).as_ref(), 0.0).err().map(|error| error.to_string());
     assert!(refused.is_some_and(|said| said.contains("no split form")));
