@@ -45,25 +45,12 @@ pub(super) fn invert(a: &mut [f64], n: usize) -> bool {
     a.iter().all(|x| x.is_finite())
 }
 
-/// Partial sums of a product of vectors, so that the compiler can use vectors of numbers.
-const SUMS: usize = 8;
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; SUMS];
-    let (a_chunks, b_chunks) = (a.chunks_exact(SUMS), b.chunks_exact(SUMS));
-    let rest: f64 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(a, b)| a * b).sum();
-    for (a, b) in a_chunks.zip(b_chunks) {
-        for k in 0..SUMS {
-            sums[k] += a[k] * b[k];
-        }
-    }
-    sums.iter().sum::<f64>() + rest
-}
-
 /// `y ← y + factor A x`, with `A` of `y.len()` rows, row by row.
 pub(super) fn add_product(a: &[f64], x: &[f64], factor: f64, y: &mut [f64]) {
     for (y, row) in y.iter_mut().zip(a.chunks_exact(x.len())) {
-        *y += factor * dot(row, x);
+        // The sums of several rows run beside each other: parts of one sum made these small products slower.
+        let sum: f64 = row.iter().zip(x).map(|(a, x)| a * x).sum();
+        *y += factor * sum;
     }
 }
 
