@@ -79,10 +79,38 @@ impl Lists {
         Ok(Self { all: DeviceBuffer::from_slice(cuda, "lists of elements", &words)?, ranges })
     }
 
+    /// Address and number of items of a list.
+    fn of(&self, list: usize) -> (u64, usize) {
+        let (first, n) = self.ranges[list];
+        (self.all.ptr_at(first), n)
+    }
+
     /// Address and number of items of each list.
     fn each(&self) -> impl Iterator<Item = (u64, usize)> {
         self.ranges.iter().map(|&(first, n)| (self.all.ptr_at(first), n))
     }
+}
+
+/// Shows columns of the Jacobian: for each colour and each of its `columns`, `seed(colour, column, v)` writes
+/// the column's directions into the vector of zeros `v`, and `take` reads the product. The last seed of a
+/// colour is beyond its columns and leaves zeros.
+fn by_colours(
+    columns: &[usize],
+    product: &mut Product,
+    v: &mut CudaVector<f64>,
+    seed: impl Fn(usize, u32, &CudaVector<f64>) -> Result<(), GpuError>,
+    take: impl Fn(usize, u32, &Product) -> Result<(), GpuError>,
+) -> Result<(), GpuError> {
+    for (colour, &columns) in columns.iter().enumerate() {
+        for j in 0..=columns {
+            seed(colour, j as u32, v)?;
+            if j < columns {
+                product.run(v)?;
+                take(colour, j as u32, product)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// One word for each.

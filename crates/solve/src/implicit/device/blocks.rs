@@ -4,7 +4,7 @@ use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function};
 use dgsuite_gpu::{CudaVector, GpuError};
 
 use super::product::Product;
-use super::{Coloured, Lists, for_each_block, single, source};
+use super::{Coloured, Lists, by_colours, for_each_block, single, source};
 
 /// As [`Blocks`](crate::implicit::blocks::Blocks), stored column by column.
 pub(super) struct DeviceBlocks {
@@ -73,23 +73,20 @@ impl DeviceBlocks {
             self.made = Some([numbers()?, numbers()?]);
         }
         let Some([made, _]) = &self.made else { return Ok(()) };
-        let mut args = Args::new();
-        for ((elements, n), &columns) in self.colours.each().zip(&self.columns) {
-            // The last direction is zero.
-            for j in 0..=columns {
-                args.clear();
-                args.pointer(elements).buffer(&self.first).value(j as u32).buffer(v.buffer());
-                for_each_block(cuda, &self.seed, n, &args)?;
-                if j < columns {
-                    product.run(v)?;
-                    args.clear();
-                    args.pointer(elements).buffer(&self.first).buffer(&self.blocks).value(j as u32);
-                    args.buffer(&product.places).buffer(&product.rate).buffer(made);
-                    for_each_block(cuda, &self.take, n, &args)?;
-                }
-            }
-        }
-        Ok(())
+        let seed = |colour: usize, j: u32, v: &CudaVector<f64>| {
+            let (elements, n) = self.colours.of(colour);
+            let mut args = Args::new();
+            args.pointer(elements).buffer(&self.first).value(j).buffer(v.buffer());
+            for_each_block(cuda, &self.seed, n, &args)
+        };
+        let take = |colour: usize, j: u32, product: &Product| {
+            let (elements, n) = self.colours.of(colour);
+            let mut args = Args::new();
+            args.pointer(elements).buffer(&self.first).buffer(&self.blocks).value(j);
+            args.buffer(&product.places).buffer(&product.rate).buffer(made);
+            for_each_block(cuda, &self.take, n, &args)
+        };
+        by_colours(&self.columns, product, v, seed, take)
     }
 
     /// Inverts the blocks with the pseudo-time of each element.

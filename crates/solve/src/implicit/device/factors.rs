@@ -6,7 +6,7 @@ use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, Graph};
 use dgsuite_gpu::{CudaVector, GpuError};
 
 use super::product::Product;
-use super::{Between, BlockMatrix, Coloured, Lists, for_each_block, single, source};
+use super::{Between, BlockMatrix, Coloured, Lists, by_colours, for_each_block, single, source};
 
 /// `Levels` of factors.cu.
 #[repr(C)]
@@ -234,25 +234,20 @@ impl DeviceFactors {
             self.made = Some([numbers()?, numbers()?]);
         }
         let Some([made, _]) = &self.made else { return Ok(()) };
-        let mut args = Args::new();
-        for (((elements, n), (pairs, n_pairs)), &columns) in
-            self.colours.each().zip(self.takes.each()).zip(&self.columns)
-        {
-            // The last direction is zero.
-            for j in 0..=columns {
-                args.clear();
-                args.pointer(elements).value(self.levels).value(j as u32).buffer(v.buffer());
-                for_each_block(cuda, &self.kernels.seed, n, &args)?;
-                if j < columns {
-                    product.run(v)?;
-                    args.clear();
-                    args.pointer(pairs).value(self.levels).buffer(&self.blocks).value(j as u32);
-                    args.buffer(&product.places).buffer(&product.rate).buffer(made);
-                    for_each_block(cuda, &self.kernels.take, n_pairs, &args)?;
-                }
-            }
-        }
-        Ok(())
+        let seed = |colour: usize, j: u32, v: &CudaVector<f64>| {
+            let (elements, n) = self.colours.of(colour);
+            let mut args = Args::new();
+            args.pointer(elements).value(self.levels).value(j).buffer(v.buffer());
+            for_each_block(cuda, &self.kernels.seed, n, &args)
+        };
+        let take = |colour: usize, j: u32, product: &Product| {
+            let (pairs, n) = self.takes.of(colour);
+            let mut args = Args::new();
+            args.pointer(pairs).value(self.levels).buffer(&self.blocks).value(j);
+            args.buffer(&product.places).buffer(&product.rate).buffer(made);
+            for_each_block(cuda, &self.kernels.take, n, &args)
+        };
+        by_colours(&self.columns, product, v, seed, take)
     }
 
     /// The blocks that were made, on the host.
