@@ -3,9 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A weight of an element, which orders as its number does.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A weight of an element, in the order of all numbers, those that are not finite included.
+#[derive(Clone, Copy, Debug)]
 struct Weight(f64);
+
+impl PartialEq for Weight {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
 
 impl Eq for Weight {}
 
@@ -109,6 +115,15 @@ mod tests {
             begun += u32::from(!above && !below);
         }
         assert!(begun <= 2 * nx, "{begun} {order:?}");
+    }
+
+    #[test]
+    fn couplings_that_are_not_numbers_leave_an_order() {
+        let near = |e: u32| [e.checked_sub(1), Some(e + 1).filter(|&e| e < 6)];
+        let nan = |e: u32| near(e).into_iter().flatten().map(|e| (e, [f64::NAN; 2])).collect::<Vec<_>>();
+        let mut order = least_discarded_fill(&(0..6).map(nan).collect::<Vec<_>>());
+        order.sort_unstable();
+        assert_eq!(order, [0, 1, 2, 3, 4, 5]);
     }
 
     #[test]
