@@ -5,7 +5,7 @@
     tools/kill-ranks.py 20 --devices 0,1 --plane nccl     by NCCL (peer, staged)
     tools/kill-ranks.py 200 --how sockets --device cpu    processes of a launcher without MPI, here on the CPU
     tools/kill-ranks.py 20 --how mpi --device cuda        under DGSUITE_MPIEXEC
-    tools/kill-ranks.py 40 --how sockets --device cpu --model incompressible
+    tools/kill-ranks.py 40 --how sockets --device cpu --model incompressible     (or newton)
     target/release/examples/emulate tools/kill-ranks.py 20 --devices 0,0      on the emulated device
 
 Each trial starts a run, waits until it computes (every fifth trial: a random time), and sends SIGKILL to one of its
@@ -49,6 +49,23 @@ output: { fields: none, checkpoint: { every_steps: 50, keep: 2 } }
 monitors: [ { residual: { every_steps: 1 } } ]
 threads: 1
 """
+NEWTON = """\
+mesh: { generate: { shape: tri, cells: [CELLS, CELLS] }, map: { order: 1, x: x, y: 0.1*y + 0.9*y^3 } }
+physics: { model: navier-stokes, viscosity: 0.002 }
+space: { order: 2 }
+initial: { rho: 1, u: 0.4, v: 0, p: 1/1.4 }
+boundaries:
+  xmin: { type: far-field, rho: 1, u: 0.4, v: 0, p: 1/1.4 }
+  xmax: { type: pressure-outlet, p: 1/1.4 }
+  ymin: { type: no-slip-wall }
+  ymax: { type: slip-wall }
+# Small steps, so that there are many.
+time: { steady: { solver: newton, tolerance: 1e-15, max_steps: 1000000 }, newton: { start: 0.01, growth: 1 } }
+output: { fields: none, checkpoint: { every_steps: 2, keep: 2 } }
+monitors: [ { residual: { every_steps: 1 } } ]
+threads: 1
+"""
+CASES = {"euler": CASE, "incompressible": INCOMPRESSIBLE, "newton": NEWTON}
 # What says that a rank is lost: our words, and those of mpiexec.
 WORDS = ("has ended", "does not answer", "did not answer", "EXIT CODE", "exited on signal", "Killed")
 
@@ -213,7 +230,7 @@ def main():
     parser.add_argument("--device", default="cuda", help="of sockets and mpi")
     parser.add_argument("--ranks", type=int, default=2, help="of sockets and mpi")
     parser.add_argument("--plane", help="DGSUITE_DEVICE_PLANE: nccl, peer or staged")
-    parser.add_argument("--model", choices=["euler", "incompressible"], default="euler")
+    parser.add_argument("--model", choices=sorted(CASES), default="euler")
     parser.add_argument("--cells", type=int, default=32, help="cells along a side")
     parser.add_argument("--start", type=float, default=240, help="seconds in which a run begins to compute")
     parser.add_argument("--seed", type=int, default=1)
@@ -223,7 +240,7 @@ def main():
     failed, times, begun, ends = 0, [], time.monotonic(), collections.Counter()
     with tempfile.TemporaryDirectory(prefix="kill-ranks-") as name:
         folder = pathlib.Path(name)
-        case = INCOMPRESSIBLE if options.model == "incompressible" else CASE
+        case = CASES[options.model]
         (folder / "case.yaml").write_text(case.replace("CELLS", str(options.cells)))
         for number in range(options.trials):
             if time.monotonic() - begun > options.seconds:

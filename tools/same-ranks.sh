@@ -15,7 +15,7 @@ mpiexec=${DGSUITE_MPIEXEC:-mpiexec}
 counts=${1:-2 3 4 7}
 shift || true
 examples=(two-layers bent-cube stretched l-shape kovasznay cylinder-2d-1 square-cylinder swirl duct orr-sommerfeld
-    backward-step taylor-green)
+    backward-step taylor-green bump-implicit cylinder-implicit)
 (($#)) && examples=("$@")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -25,7 +25,7 @@ bad=0
 files() { (cd "$1" && find . \( -name '*.csv' -o -name '*.dgs' -o -path '*fields/fields.vtu' \) | sort); }
 
 for example in "${examples[@]}"; do
-    file=$(ls examples/{poisson,incompressible}/"$example".yaml 2>/dev/null | head -1)
+    file=$(ls examples/{poisson,incompressible,euler,navier-stokes}/"$example".yaml 2>/dev/null | head -1)
     [[ -n $file ]] || { echo "there is no example $example"; exit 2; }
     one=$scratch/$example
     device=cpu

@@ -9,6 +9,8 @@
 mod incompressible;
 #[path = "ranks/limiters.rs"]
 mod limiters;
+#[path = "ranks/newton.rs"]
+mod newton;
 #[path = "ranks/parts.rs"]
 mod parts;
 #[path = "ranks/poisson.rs"]

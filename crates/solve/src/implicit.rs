@@ -27,6 +27,7 @@ mod step;
 mod tangent;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -39,19 +40,19 @@ use dgsuite_ops::{Discretization, Form, OpsError, PackScalar};
 use dgsuite_timeint::{NewtonStep, PseudoTime};
 
 use crate::SystemError;
+use crate::device::Device;
 use crate::precision::Precision;
 use crate::setup::{BoundaryKind, Newton, ReactionTerm, Riemann, Setup};
 use crate::solves::Histories;
 use between::Between;
-use colours::Coloured;
 pub(crate) use device::DeviceParts;
 pub(crate) use host::{HostParts, HostState};
-use jacobian::Jacobian;
 use linear::Linear;
 pub(crate) use parts::{Evolving, Parts};
 pub(crate) use stages::Stages;
 pub use stages::lacks_in_time;
 use step::Problem;
+use whole::Whole;
 
 /// Why a set-up has no Newton steps, as what to use instead; `None` if it has them.
 #[must_use]
@@ -62,8 +63,8 @@ pub fn lacks(setup: &Setup) -> Option<String> {
     let formulas = |term: &ReactionTerm| matches!(term, ReactionTerm::Formulas(_));
     let what = if setup.law.gas().is_none() {
         format!("Newton steps are for euler and navier-stokes, not for {}", setup.law.name())
-    } else if setup.comm.size() > 1 {
-        "Newton steps run on one rank, with all of its threads or one device; `solver: explicit` on several"
+    } else if setup.comm.size() > 1 && setup.device != Device::Cpu {
+        "Newton steps run on one device or on several ranks of CPUs; `solver: explicit` on several devices"
             .to_owned()
     } else if setup.precision == Precision::Single {
         "Newton steps are in double precision: `precision: double`, or `solver: explicit`".to_owned()
@@ -134,9 +135,7 @@ impl Implicit<HostParts> {
         host: &Arc<Host>,
         d: &Discretization<T>,
     ) -> Result<Self, SystemError> {
-        let jacobian = Jacobian::new(setup, host, d.physics().n_fields())?;
-        let coloured = Coloured::new(setup.mesh.seen());
-        Self::new(HostParts::new(jacobian, host, (d.order(), between(d)), coloured, newton), newton)
+        Self::new(HostParts::of(setup, newton, host, d)?, newton)
     }
 }
 
@@ -147,8 +146,7 @@ impl Implicit<DeviceParts> {
         newton: Newton,
         d: &CudaDiscretization<T>,
     ) -> Result<Self, SystemError> {
-        let below = between(d.description());
-        Self::new(DeviceParts::new(setup, newton, d, below)?, newton)
+        Self::new(DeviceParts::new(setup, newton, d)?, newton)
     }
 }
 
@@ -225,8 +223,17 @@ impl<P: Parts> Implicit<P> {
 }
 
 /// The prolongations of all elements from order 1, or from a lower order of the space, with their L²
-/// projections; `None` if there is none.
-fn between<T: PackScalar>(d: &Discretization<T>) -> Option<Vec<Arc<Between>>> {
+/// projections; `None` if there is none. Collective.
+fn between<T: PackScalar>(
+    d: &Discretization<T>,
+    whole: &Whole,
+) -> Result<Option<Vec<Arc<Between>>>, SystemError> {
+    let known = of_shapes(d).unwrap_or_default();
+    Ok(whole.prolongations(&known).map_err(OpsError::from)?)
+}
+
+/// [`between`] for the shapes of a discretisation's own elements.
+fn of_shapes<T: PackScalar>(d: &Discretization<T>) -> Option<Vec<(Shape, Arc<Between>)>> {
     let (mesh, basis, fields) = (d.mesh(), d.representation(), d.physics().n_fields());
     let n = mesh.n_elements();
     // The first element of each shape shows a change of basis, `[own function][function of the other]`.
@@ -258,6 +265,5 @@ fn between<T: PackScalar>(d: &Discretization<T>) -> Option<Vec<Arc<Between>>> {
         let coarse = d.basis_size_in(basis, order, shape);
         known.push((shape, Arc::new(Between::new(up, coarse, modes.as_deref())?)));
     }
-    let of = |e: usize| known.iter().find(|(of, _)| *of == mesh.shape(e)).map(|(_, own)| Arc::clone(own));
-    (0..n).map(of).collect()
+    Some(known)
 }

@@ -7,8 +7,9 @@
 mod offsets;
 
 use self::offsets::Offsets;
-use super::engine::{Ahead, Described, Elementwise, Engine};
+use super::engine::{Ahead, Described, Elementwise, Engine, LargestRate, NewtonSteps};
 use super::error::SystemError;
+use super::implicit::NewtonStatistics;
 use super::ranges::Ranges;
 use super::rank_mesh::{ROOT, RankMesh};
 use super::solves::{Driven, Histories, SolveStatistics};
@@ -20,6 +21,7 @@ use dgsuite_ops::cuda::Attempt;
 use dgsuite_ops::{BoundarySamples, Limited, Norms, OpsError, Ranks, Sample, StepMeasure};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
+use dgsuite_timeint::NewtonStep;
 use std::sync::Arc;
 
 /// An [`Engine`] on this rank's part of a mesh.
@@ -425,9 +427,32 @@ impl Engine for Ranked {
         self.checked()
     }
 
+    fn newton(&mut self) -> Option<&mut dyn NewtonSteps> {
+        self.inner.newton().is_some().then_some(self)
+    }
+
+    fn newton_statistics(&self) -> Option<NewtonStatistics> {
+        self.inner.newton_statistics()
+    }
+
     fn any(&self, here: bool) -> bool {
         let mut flag = [f64::from(u8::from(here))];
         self.ranks.max(&mut flag);
         flag != [0.0]
+    }
+}
+
+impl NewtonSteps for Ranked {
+    fn newton_step(&mut self, t: f64) -> Result<NewtonStep, OpsError> {
+        let taken = self.inner.newton().map_or(Ok(NewtonStep::none()), |newton| newton.newton_step(t));
+        // A failure of the communication is the cause of all others.
+        self.checked()?;
+        taken
+    }
+
+    fn largest_rate(&mut self, t: f64) -> Result<Option<LargestRate>, OpsError> {
+        let largest = self.inner.newton().map_or(Ok(None), |newton| newton.largest_rate(t));
+        self.checked()?;
+        largest
     }
 }

@@ -270,6 +270,18 @@ impl<T: Scalar> Vector for HostVector<T> {
     }
 
     #[track_caller]
+    fn dots(pairs: &[(&Self, &Self)]) -> Vec<f64> {
+        pairs.iter().for_each(|(x, y)| x.same_length(y));
+        match pairs.first().and_then(|(first, _)| Some((first, first.summation.as_ref()?))) {
+            Some((first, summation)) => {
+                let data: Vec<[&[T]; 2]> = pairs.iter().map(|(x, y)| [&x.data[..], &y.data[..]]).collect();
+                summation.all_dots(&first.host, &data)
+            }
+            None => pairs.iter().map(|(x, y)| x.dot(y)).collect(),
+        }
+    }
+
+    #[track_caller]
     fn add_and_square(&mut self, a: f64, x: &Self) -> f64 {
         self.same_length(x);
         if self.summation.is_some() {

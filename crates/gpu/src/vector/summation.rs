@@ -61,6 +61,21 @@ impl Summation {
         })
     }
 
+    /// [`dots`](Self::dots) of any number of pairs, of up to eight with one message.
+    pub(crate) fn all_dots<T: Scalar>(&self, host: &Host, mut pairs: &[[&[T]; 2]]) -> Vec<f64> {
+        let mut values = Vec::with_capacity(pairs.len());
+        while let Some((first, rest)) = pairs.split_first_chunk::<8>() {
+            values.extend(self.dots(host, *first));
+            pairs = rest;
+        }
+        if let Some((first, rest)) = pairs.split_first_chunk::<4>() {
+            values.extend(self.dots(host, *first));
+            pairs = rest;
+        }
+        pairs.iter().for_each(|&pair| values.extend(self.dots(host, [pair])));
+        values
+    }
+
     /// `Σ_i x_i`.
     pub(crate) fn sum<T: Scalar>(&self, host: &Host, x: &[T]) -> f64 {
         self.over_blocks(host, &|at: Range<usize>, lanes: usize| [block_sum(host, &x[at], lanes)])[0]

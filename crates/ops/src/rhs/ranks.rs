@@ -190,6 +190,12 @@ impl Ranks {
         &self.elements
     }
 
+    /// The faces between this part and others.
+    #[must_use]
+    pub fn cuts(&self) -> &[Cut] {
+        &self.cuts
+    }
+
     /// The ranks, with the first failure of their communication.
     #[must_use]
     pub fn joint(&self) -> &Arc<Joint> {

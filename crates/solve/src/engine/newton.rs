@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dgsuite_ops::{Discretization, OpsError, PackScalar};
+use dgsuite_ops::{Discretization, OpsError, PackScalar, Ranks};
 use dgsuite_timeint::NewtonStep;
 
 use super::HostEngine;
@@ -45,6 +45,9 @@ pub(crate) fn largest_rate<T: PackScalar>(
         let fields = sizes.iter_mut().zip(&sample.values);
         fields.for_each(|(size, field)| *size = field.iter().fold(*size, |size, u| size.max(u.abs())));
     }
+    if let Some(ranks) = d.ranks() {
+        ranks.max(&mut sizes);
+    }
     let mut largest: Option<LargestRate> = None;
     for sample in d.sample(du, order) {
         let in_element = sample.points.len() / sample.elements.len().max(1);
@@ -58,7 +61,31 @@ pub(crate) fn largest_rate<T: PackScalar>(
             }
         }
     }
-    largest
+    match d.ranks() {
+        Some(ranks) => of_all(ranks, largest, &variables),
+        None => largest,
+    }
+}
+
+/// The largest rate of all ranks, of equal ones that of the first element, with its number in the whole mesh.
+fn of_all(ranks: &Ranks, own: Option<LargestRate>, variables: &[&'static str]) -> Option<LargestRate> {
+    let own = own.map(|own| LargestRate { element: ranks.elements()[own.element] as usize, ..own });
+    let mut change = [own.map_or(0.0, |own| own.change)];
+    ranks.max(&mut change);
+    let mut first = [f64::NEG_INFINITY];
+    if let Some(own) = own.filter(|own| own.change == change[0]) {
+        first = [-(own.element as f64)];
+    }
+    ranks.max(&mut first);
+    // One rank tells where this is.
+    let mut told = [f64::NEG_INFINITY; 4];
+    if let Some(own) = own.filter(|own| own.change == change[0] && -(own.element as f64) == first[0]) {
+        let variable = variables.iter().position(|of| *of == own.variable).unwrap_or(0);
+        told = [own.at[0], own.at[1], own.at[2], variable as f64];
+    }
+    ranks.max(&mut told);
+    let (at, variable) = ([told[0], told[1], told[2]], variables.get(told[3] as usize)?);
+    (change[0] > 0.0).then_some(LargestRate { element: -first[0] as usize, at, variable, change: change[0] })
 }
 
 impl<T: PackScalar> HostEngine<T> {

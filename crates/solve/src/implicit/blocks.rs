@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::dense;
 use super::jacobian::Jacobian;
+use super::whole::Whole;
 
 /// The negative diagonal blocks `−∂R_e/∂u_e`, row by row, and the inverses of these plus a multiple of one.
 pub(super) struct Blocks {
@@ -16,17 +17,27 @@ impl Blocks {
     /// Takes the blocks from products with the Jacobian: in the elements of a colour, of which no two are
     /// neighbours, one entry of each is 1. These are as many products as the largest element has unknowns,
     /// for each colour.
-    pub(super) fn new(jacobian: &Jacobian, colours: &[Vec<u32>]) -> Self {
+    pub(super) fn new(jacobian: &Jacobian, whole: &Whole, colours: &[Vec<u32>]) -> Self {
         let offsets = &jacobian.offsets;
         let size = |e: usize| offsets[e + 1] - offsets[e];
         let mut blocks: Vec<Vec<f64>> =
             (0..offsets.len() - 1).map(|e| vec![0.0; size(e) * size(e)]).collect();
-        let seed = |e: usize, j: usize, v: &mut [f64]| v[offsets[e] + j] = 1.0;
-        jacobian.by_colours(colours, size, seed, |e, j, y| {
-            for (i, &y) in y[offsets[e]..offsets[e + 1]].iter().enumerate() {
-                blocks[e][i * size(e) + j] = -y;
+        let seed = |e: usize, j: usize, v: &mut [f64]| {
+            if let Some(own) = whole.local(e) {
+                v[offsets[own] + j] = 1.0;
             }
-        });
+        };
+        jacobian.by_colours(
+            colours,
+            |e| whole.size(e),
+            seed,
+            |e, j, y| {
+                let Some(e) = whole.local(e) else { return };
+                for (i, &y) in y[offsets[e]..offsets[e + 1]].iter().enumerate() {
+                    blocks[e][i * size(e) + j] = -y;
+                }
+            },
+        );
         Self { inverses: blocks.clone(), blocks }
     }
 

@@ -4,11 +4,8 @@
 //! not zero in some elements alone, of which no two are neighbours of one element, therefore shows their
 //! columns apart.
 
-use dgsuite_mesh::{Across, Mesh};
-
-/// The neighbours of each element, and the elements of colours.
+/// The elements of colours.
 pub(super) struct Coloured {
-    pub(super) neighbours: Vec<Vec<u32>>,
     /// Colours of elements that are no neighbours.
     pub(super) near: Vec<Vec<u32>>,
     /// Colours of elements that are neither neighbours nor neighbours of one element.
@@ -16,29 +13,11 @@ pub(super) struct Coloured {
 }
 
 impl Coloured {
-    pub(super) fn new(mesh: &Mesh) -> Self {
-        let neighbours = neighbours(mesh);
-        let [near, apart] = [false, true].map(|apart| colours(&neighbours, apart));
-        Self { neighbours, near, apart }
+    /// Colours of the elements of which these are the neighbours.
+    pub(super) fn new(neighbours: &[Vec<u32>]) -> Self {
+        let [near, apart] = [false, true].map(|apart| colours(neighbours, apart));
+        Self { near, apart }
     }
-}
-
-/// The neighbours of each element across faces, ascending, without the element itself.
-fn neighbours(mesh: &Mesh) -> Vec<Vec<u32>> {
-    let mut all = vec![Vec::new(); mesh.n_elements()];
-    for face in &mesh.faces {
-        let (Across::Interior { plus, .. } | Across::Periodic { plus, .. }) = face.across else { continue };
-        let (a, b) = (face.minus.element, plus.element);
-        if a != b {
-            all[a as usize].push(b);
-            all[b as usize].push(a);
-        }
-    }
-    for list in &mut all {
-        list.sort_unstable();
-        list.dedup();
-    }
-    all
 }
 
 /// The elements of each colour: no two of them are neighbours, nor, with `apart`, neighbours of one element.

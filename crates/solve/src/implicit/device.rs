@@ -22,6 +22,8 @@ use super::matrix::BlockMatrix;
 use super::ordering::least_discarded_fill;
 use super::parts::{Evolving, Parts};
 use super::places::{self, Places};
+use super::whole::Whole;
+
 use crate::SystemError;
 use crate::setup::{Newton, Setup};
 use blocks::DeviceBlocks;
@@ -155,7 +157,6 @@ impl DeviceParts {
         setup: &Setup,
         newton: Newton,
         d: &CudaDiscretization<T>,
-        between: Option<Vec<Arc<Between>>>,
     ) -> Result<Self, SystemError> {
         let (cuda, description) = (d.cuda(), d.description());
         let fields = description.physics().n_fields();
@@ -181,12 +182,13 @@ impl DeviceParts {
         });
         let product = Product::new(super::tangent::on_device(setup, description.host(), cuda)?, &offsets)?
             .ok_or_else(|| unavailable("by Newton steps in this space".to_owned()))?;
-        let coloured = Coloured::new(setup.mesh.seen());
-        let between = between.filter(|_| description.order() > 1);
+        let whole = Whole::new(&setup.mesh, description, fields)?;
+        let coloured = Coloured::new(&whole.neighbours);
+        let between = super::between(description, &whole)?.filter(|_| description.order() > 1);
         let factors = |between: Option<&[Arc<Between>]>| {
-            DeviceFactors::new(cuda, &offsets, fields, between, &coloured).map(RefCell::new)
+            DeviceFactors::new(cuda, &whole, fields, between, &coloured).map(RefCell::new)
         };
-        let bytes = host_factors::bytes_of(&coloured.neighbours, |e| offsets[e + 1] - offsets[e]);
+        let bytes = host_factors::bytes_of(&whole.neighbours, |e| whole.size(e));
         let smoother = match between.is_none() || bytes <= newton.factor_bytes {
             true => Smoother::Factors(Box::new(factors(None)?)),
             false => Smoother::Blocks(Box::new(DeviceBlocks::new(cuda, &offsets, &coloured)?)),

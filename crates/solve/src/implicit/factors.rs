@@ -3,53 +3,68 @@
 use std::sync::Arc;
 
 use dgsuite_gpu::Host;
+use dgsuite_gpu::comm::CommError;
 
 use super::between::Between;
 use super::colours::Coloured;
 use super::dense;
 use super::jacobian::Jacobian;
 use super::matrix::BlockMatrix;
+use super::whole::Whole;
 
 /// Takes the blocks `−∂R_e/∂u_c` of elements `e` and their neighbours `c` from products with directions that
-/// are not zero in elements of one colour, of which no two are neighbours of one element.
-pub(super) fn blocks_of(jacobian: &Jacobian, Coloured { neighbours, apart, .. }: &Coloured) -> BlockMatrix {
+/// are not zero in elements of one colour, of which no two are neighbours of one element. Collective.
+pub(super) fn blocks_of(
+    jacobian: &Jacobian,
+    whole: &Whole,
+    Coloured { apart, .. }: &Coloured,
+) -> Result<BlockMatrix, CommError> {
     let offsets = &jacobian.offsets;
-    let size = |e: usize| offsets[e + 1] - offsets[e];
-    let mut matrix = BlockMatrix::zeros(size, neighbours);
-    let seed = |e: usize, j: usize, v: &mut [f64]| v[offsets[e] + j] = 1.0;
+    let size = |e: usize| whole.size(e);
+    let mut matrix = BlockMatrix::zeros(size, &whole.neighbours);
+    let seed = |e: usize, j: usize, v: &mut [f64]| {
+        if let Some(own) = whole.local(e) {
+            v[offsets[own] + j] = 1.0;
+        }
+    };
     jacobian.by_colours(apart, size, seed, |e, j, y| {
-        for &row in neighbours[e].iter().chain([&(e as u32)]) {
-            let there = &y[offsets[row as usize]..offsets[row as usize + 1]];
+        for &row in whole.neighbours[e].iter().chain([&(e as u32)]) {
+            let Some(own) = whole.local(row as usize) else { continue };
+            let there = &y[offsets[own]..offsets[own + 1]];
             if let Some(block) = matrix.block_mut(row as usize, e as u32) {
                 there.iter().enumerate().for_each(|(i, y)| block[i * size(e) + j] = -y);
             }
         }
     });
-    matrix
+    whole.complete(&mut matrix)?;
+    Ok(matrix)
 }
 
 /// The blocks of order one, `−R ∂R_e/∂u_c P`, as [`blocks_of`].
 pub(super) fn blocks_below(
     jacobian: &Jacobian,
+    whole: &Whole,
     between: &[Arc<Between>],
-    Coloured { neighbours, apart, .. }: &Coloured,
-) -> BlockMatrix {
+    Coloured { apart, .. }: &Coloured,
+) -> Result<BlockMatrix, CommError> {
     let fields = jacobian.fields();
     let size = |e: usize| fields * between[e].coarse;
-    let mut matrix = BlockMatrix::zeros(size, neighbours);
+    let mut matrix = BlockMatrix::zeros(size, &whole.neighbours);
     let seed = |e: usize, j: usize, v: &mut [f64]| {
+        let Some(own) = whole.local(e) else { return };
         let Between { fine, coarse, up, .. } = &*between[e];
         let (field, column) = (j / coarse, j % coarse);
-        let at = jacobian.offsets[e] + field * fine;
+        let at = jacobian.offsets[own] + field * fine;
         (0..*fine).for_each(|f| v[at + f] = up[f * coarse + column]);
     };
     jacobian.by_colours(apart, size, seed, |e, j, y| {
-        for &other in neighbours[e].iter().chain([&(e as u32)]) {
+        for &other in whole.neighbours[e].iter().chain([&(e as u32)]) {
             let there = other as usize;
+            let Some(own) = whole.local(there) else { continue };
             let Some(block) = matrix.block_mut(there, e as u32) else { continue };
             let Between { fine, coarse, down, .. } = &*between[there];
             for field in 0..fields {
-                let at = jacobian.offsets[there] + field * fine;
+                let at = jacobian.offsets[own] + field * fine;
                 for (i, row) in down.chunks_exact(*fine).enumerate() {
                     let sum: f64 = row.iter().zip(&y[at..at + fine]).map(|(a, b)| a * b).sum();
                     block[(field * coarse + i) * size(e) + j] = -sum;
@@ -57,7 +72,8 @@ pub(super) fn blocks_below(
             }
         }
     });
-    matrix
+    whole.complete(&mut matrix)?;
+    Ok(matrix)
 }
 
 /// The same blocks from those of the space itself.

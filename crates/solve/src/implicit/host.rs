@@ -3,9 +3,10 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
+use dgsuite_gpu::{GpuError, Host, HostVector, Summation, Vector as _};
 use dgsuite_ops::{Discretization, OpsError, PackScalar};
 
+use super::between;
 use super::between::Between;
 use super::blocks::Blocks;
 use super::colours::Coloured;
@@ -13,12 +14,16 @@ use super::factors::{self, Factors};
 use super::jacobian::Jacobian;
 use super::ordering::least_discarded_fill;
 use super::parts::{Evolving, Parts};
-use crate::setup::Newton;
+use super::whole::Whole;
+use crate::SystemError;
+use crate::setup::{Newton, Setup};
 
 /// Operator and preconditioner on the CPU.
 pub(crate) struct HostParts {
     pub(super) jacobian: Jacobian,
     pub(super) host: Arc<Host>,
+    whole: Whole,
+    summation: Arc<Summation>,
     coloured: Coloured,
     factor_bytes: usize,
     /// The prolongations from order one, if there is a problem of order one below.
@@ -29,24 +34,34 @@ pub(crate) struct HostParts {
     blocks: Option<Blocks>,
     /// A residual without scale.
     r: RefCell<Vec<f64>>,
+    /// Residual and solution of the whole mesh, on several ranks.
+    gathered: RefCell<[Vec<f64>; 2]>,
     shifts: Vec<f64>,
     scales: Vec<f64>,
 }
 
 impl HostParts {
-    pub(super) fn new(
-        jacobian: Jacobian,
-        host: &Arc<Host>,
-        (order, between): (usize, Option<Vec<Arc<Between>>>),
-        coloured: Coloured,
+    /// Operator and preconditioner of a set-up. Collective.
+    pub(super) fn of<T: PackScalar>(
+        setup: &Setup,
         newton: Newton,
-    ) -> Self {
-        Self {
+        host: &Arc<Host>,
+        d: &Discretization<T>,
+    ) -> Result<Self, SystemError> {
+        let fields = d.physics().n_fields();
+        let jacobian = Jacobian::new(setup, host, d.ranks(), fields)?;
+        let whole = Whole::new(&setup.mesh, d, fields)?;
+        // The factors of order one are those of the whole problem.
+        let between = between(d, &whole)?.filter(|_| d.order() > 1);
+        let n = if whole.on_ranks() { whole.offsets[whole.n_elements()] } else { 0 };
+        Ok(Self {
             host: Arc::clone(host),
-            coloured,
+            coloured: Coloured::new(&whole.neighbours),
+            summation: Arc::new(whole.summation()),
+            gathered: RefCell::new([vec![0.0; n], vec![0.0; n]]),
+            whole,
             factor_bytes: newton.factor_bytes,
-            // The factors of order one are those of the whole problem.
-            between: between.filter(|_| order > 1),
+            between,
             coarse: RefCell::default(),
             factors: RefCell::default(),
             blocks: None,
@@ -54,7 +69,7 @@ impl HostParts {
             shifts: Vec::new(),
             scales: Vec::new(),
             jacobian,
-        }
+        })
     }
 
     /// The entries, `1/Δτ` and scale of each element.
@@ -71,6 +86,19 @@ impl HostParts {
         }
         own
     }
+
+    /// `z ← z + P A⁻¹ R S⁻¹ r` with factors of the whole mesh.
+    fn correct(&self, factors: &mut Factors, r: &[f64], z: &mut [f64]) {
+        let (r, whole) = (self.without_scale(r), &self.whole);
+        if !whole.on_ranks() {
+            return factors.add_correction(&whole.offsets, &r, z);
+        }
+        let [whole_r, whole_z] = &mut *self.gathered.borrow_mut();
+        whole.gather(&r, whole_r);
+        whole.put(z, whole_z);
+        factors.add_correction(&whole.offsets, whole_r, whole_z);
+        whole.pick(whole_z, z);
+    }
 }
 
 impl Parts for HostParts {
@@ -81,7 +109,8 @@ impl Parts for HostParts {
     }
 
     fn zeros(&self) -> Result<HostVector<f64>, GpuError> {
-        HostVector::zeros(&self.host, self.jacobian.len())
+        let zeros = HostVector::zeros(&self.host, self.jacobian.len())?;
+        Ok(zeros.summed_by(Arc::clone(&self.summation)))
     }
 
     fn products(&self) -> u64 {
@@ -98,6 +127,10 @@ impl Parts for HostParts {
             .iter()
             .sum::<usize>();
         self.jacobian.bytes() + self.blocks.as_ref().map_or(0, Blocks::bytes) + factors
+    }
+
+    fn smallest(&self, own: f64) -> f64 {
+        self.whole.smallest(own)
     }
 
     fn set_pseudo_time(&mut self, shifts: &[f64], scales: &[f64]) -> Result<(), GpuError> {
@@ -122,19 +155,20 @@ impl Parts for HostParts {
     fn make(&mut self) -> Result<(), GpuError> {
         self.blocks = None;
         (*self.coarse.get_mut(), *self.factors.get_mut()) = (None, None);
-        let Self { jacobian, coloured, shifts, .. } = &*self;
-        let (offsets, fields) = (&jacobian.offsets, jacobian.fields());
-        let bytes = factors::bytes_of(&coloured.neighbours, |e| offsets[e + 1] - offsets[e]);
+        let Self { jacobian, whole, coloured, .. } = &*self;
+        let bytes = factors::bytes_of(&whole.neighbours, |e| whole.size(e));
         let fits = self.between.is_none() || bytes <= self.factor_bytes;
-        let fine = fits.then(|| factors::blocks_of(jacobian, coloured));
+        let fine = fits.then(|| factors::blocks_of(jacobian, whole, coloured)).transpose()?;
         let below = self.between.as_ref().map(|between| match &fine {
-            Some(fine) => factors::restricted(fine, between, fields),
-            None => factors::blocks_below(jacobian, between, coloured),
+            Some(fine) => Ok(factors::restricted(fine, between, jacobian.fields())),
+            None => factors::blocks_below(jacobian, whole, between, coloured),
         });
+        let below = below.transpose()?;
         // The order is that of the smaller matrix.
-        let couplings = below.as_ref().or(fine.as_ref()).map(|matrix| matrix.couplings(shifts));
+        let shifts = whole.of_elements(&self.shifts);
+        let couplings = below.as_ref().or(fine.as_ref()).map(|matrix| matrix.couplings(&shifts));
         let order = least_discarded_fill(&couplings.unwrap_or_default());
-        let blocks = fine.is_none().then(|| Blocks::new(jacobian, &coloured.near));
+        let blocks = fine.is_none().then(|| Blocks::new(jacobian, whole, &coloured.near));
         let between = self.between.clone();
         *self.coarse.borrow_mut() = below.map(|matrix| Factors::new(matrix, &order, between));
         *self.factors.borrow_mut() = fine.map(|matrix| Factors::new(matrix, &order, None));
@@ -146,9 +180,10 @@ impl Parts for HostParts {
         if let Some(blocks) = &mut self.blocks {
             blocks.invert(&self.host, &self.shifts);
         }
+        let shifts = self.whole.of_elements(&self.shifts);
         for factors in [&mut self.coarse, &mut self.factors] {
             if let Some(factors) = factors.get_mut() {
-                factors.factorise(&self.host, &self.shifts);
+                factors.factorise(&self.host, &shifts);
             }
         }
         Ok(())
@@ -160,7 +195,7 @@ impl Parts for HostParts {
 
     fn add_coarse(&self, r: &HostVector<f64>, z: &mut HostVector<f64>) {
         if let Some(coarse) = &mut *self.coarse.borrow_mut() {
-            coarse.add_correction(&self.jacobian.offsets, &self.without_scale(r), z);
+            self.correct(coarse, r, z);
         }
     }
 
@@ -169,7 +204,7 @@ impl Parts for HostParts {
             blocks.apply(&self.host, &self.jacobian.offsets, &self.without_scale(r), z);
         } else if let Some(factors) = &mut *self.factors.borrow_mut() {
             z.fill(0.0);
-            factors.add_correction(&self.jacobian.offsets, &self.without_scale(r), z);
+            self.correct(factors, r, z);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use dgsuite_gpu::Host;
-use dgsuite_ops::Discretization;
+use dgsuite_ops::{Discretization, Ranks};
 use rayon::prelude::*;
 
 use super::places::{self, Places};
@@ -39,9 +39,14 @@ struct Inner {
 const CHUNK: usize = 1 << 13;
 
 impl Jacobian {
-    /// The Jacobian of a set-up, of which the states of an element begin at `offsets`.
-    pub(crate) fn new(setup: &Setup, host: &Arc<Host>, fields: usize) -> Result<Self, SystemError> {
-        let tangent = super::tangent::discretization(setup, host)?;
+    /// The Jacobian of a set-up, on one rank or of the part of one among others.
+    pub(crate) fn new(
+        setup: &Setup,
+        host: &Arc<Host>,
+        ranks: Option<&Arc<Ranks>>,
+        fields: usize,
+    ) -> Result<Self, SystemError> {
+        let tangent = super::tangent::discretization(setup, host, ranks)?;
         let offsets = places::offsets(&tangent, fields);
         let Places { places, copies } =
             Places::new(&tangent, &offsets, (2, 1)).ok_or_else(|| SystemError::Unavailable {

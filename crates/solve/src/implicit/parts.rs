@@ -24,6 +24,11 @@ pub(crate) trait Parts {
     fn seconds(&self) -> f64;
     fn bytes(&self) -> usize;
 
+    /// The smallest of the numbers of all ranks; NaN if one is. Collective.
+    fn smallest(&self, own: f64) -> f64 {
+        own
+    }
+
     /// Sets `1/Δτ` and the scale of each element.
     fn set_pseudo_time(&mut self, shifts: &[f64], scales: &[f64]) -> Result<(), GpuError>;
 

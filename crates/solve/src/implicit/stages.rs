@@ -14,12 +14,10 @@ use dgsuite_ops::{Discretization, OpsError, PackScalar};
 use dgsuite_physics::Exact;
 use dgsuite_timeint::{Correction, Effort, ImplicitStepper, StageFailure, StageProblem};
 
-use super::colours::Coloured;
 use super::host::HostParts;
-use super::jacobian::Jacobian;
 use super::linear::{Inverse, Linear, Operator};
 use super::parts::Parts;
-use super::{NewtonStatistics, between, lacks};
+use super::{NewtonStatistics, lacks};
 use crate::SystemError;
 use crate::device::Device;
 use crate::setup::{ImplicitSteps, Setup};
@@ -30,6 +28,9 @@ use crate::solves::Histories;
 pub fn lacks_in_time(setup: &Setup) -> Option<String> {
     if setup.device != Device::Cpu {
         return Some("implicit steps run on the CPU: `device: cpu`, or an explicit `time.scheme`".to_owned());
+    }
+    if setup.comm.size() > 1 {
+        return Some("implicit steps run on one rank, or take an explicit `time.scheme`".to_owned());
     }
     let explicit = "an explicit `time.scheme`";
     lacks(setup)
@@ -83,11 +84,9 @@ impl Stages {
         d: &Discretization<T>,
     ) -> Result<Self, SystemError> {
         let fields = d.physics().n_fields();
-        let jacobian = Jacobian::new(setup, host, fields)?;
-        let zeros = HostVector::zeros(host, jacobian.len())?;
+        let parts = HostParts::of(setup, steps.newton, host, d)?;
+        let zeros = parts.zeros()?;
         let gmres = Gmres::new(&zeros, steps.newton.restart)?;
-        let coloured = Coloured::new(setup.mesh.seen());
-        let parts = HostParts::new(jacobian, host, (d.order(), between(d)), coloured, steps.newton);
         let linear = Linear::new(parts, steps.newton)?;
         let mut one = HostVector::zeros(host, d.len())?;
         d.project(&Ones(fields), 0.0, &mut one);

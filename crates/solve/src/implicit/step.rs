@@ -86,6 +86,7 @@ impl<P: Parts, E: Evolving<P>> SteadyProblem for Problem<'_, P, E> {
                 let ratio = after / before;
                 if ratio.is_nan() { f64::NEG_INFINITY } else { worst.min(ratio) }
             });
+            let worst = self.linear.parts.smallest(worst);
             if worst >= 1.0 - DECREASE {
                 return Ok(share);
             }

@@ -7,7 +7,7 @@ use dgsuite_gpu::cuda::Cuda;
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
     BoundaryBinding, BoundaryKernel, BoundaryOf, DiffusionKernels, Diffusive, DiffusiveBoundaryOf,
-    Discretization, Equation, Form, PointKernels, Pointwise, Reacting, ReactionKernels, WithDiffusion,
+    Discretization, Equation, Form, PointKernels, Pointwise, Ranks, Reacting, ReactionKernels, WithDiffusion,
 };
 use dgsuite_physics::reaction::{BodyForce, Sponge};
 use dgsuite_physics::{
@@ -26,17 +26,25 @@ fn unavailable(setup: &Setup, what: impl Into<String>) -> SystemError {
 /// An equation with its conditions.
 type Parts = (Equation<f64>, Vec<BoundaryBinding<f64>>);
 
-/// The discretisation of the tangent equation of a set-up on the CPU, in double precision on one rank.
+/// The discretisation of the tangent equation of a set-up on the CPU, in double precision, on one rank or of
+/// the part of one among others.
 ///
 /// Sources of place and time are left out, as they do not depend on the state: the first half of a rate lacks
 /// them, the second half is the product with the Jacobian.
 ///
 /// # Errors
 /// [`SystemError::Unavailable`] for parts of a set-up that have no tangent, and those of the discretisation.
-pub(super) fn discretization(setup: &Setup, host: &Arc<Host>) -> Result<Discretization<f64>, SystemError> {
+pub(super) fn discretization(
+    setup: &Setup,
+    host: &Arc<Host>,
+    ranks: Option<&Arc<Ranks>>,
+) -> Result<Discretization<f64>, SystemError> {
     let (equation, bindings) = equation(setup)?;
-    let mesh = Arc::clone(setup.mesh.seen());
-    Ok(Discretization::new(mesh, &setup.space(), equation, bindings, Arc::clone(host))?)
+    let (space, host) = (setup.space(), Arc::clone(host));
+    Ok(match ranks {
+        Some(ranks) => Discretization::on_ranks(ranks, &space, equation, bindings, host)?,
+        None => Discretization::new(Arc::clone(setup.mesh.seen()), &space, equation, bindings, host)?,
+    })
 }
 
 /// As [`discretization`], on a device.

@@ -4,12 +4,15 @@
 
 use dgsuite_basis::NodeSet;
 use dgsuite_basis::correction::Parameter;
+use dgsuite_gpu::comm::{Communicator, on_each, threads};
 use dgsuite_mesh::{Mesh, Shape, generate};
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::{Euler, Exact, Given, NavierStokes};
 
 use super::blocks::Blocks;
+use super::colours::Coloured;
 use super::factors::{Factors, blocks_below, blocks_of, restricted};
+use super::jacobian::Jacobian;
 use super::*;
 use crate::flow::Flow;
 use crate::setup::{Law, Riemann};
@@ -144,7 +147,7 @@ fn jacobian(setup: &Setup) -> (Jacobian, Vec<f64>) {
     let flow = Flow::new(setup.clone(), &Smooth { dim, size: 0.05 }, 0.0).unwrap();
     let u = flow.save().fields;
     let host = Arc::new(Host::new(1).unwrap());
-    let mut jacobian = Jacobian::new(setup, &host, dim + 2).unwrap();
+    let mut jacobian = Jacobian::new(setup, &host, None, dim + 2).unwrap();
     jacobian.linearise(0.0, &u);
     (jacobian, u)
 }
@@ -189,9 +192,9 @@ fn products_are_derivatives_of_the_rate() {
 fn blocks_and_the_problem_of_order_one_are_parts_of_the_products() {
     for (name, setup) in cases() {
         let (jacobian, u) = jacobian(&setup);
-        let coloured = Coloured::new(setup.mesh.seen());
-        let neighbours = &coloured.neighbours;
-        let blocks = Blocks::new(&jacobian, &coloured.near);
+        let (whole, between) = whole_of(&setup);
+        let (coloured, neighbours) = (Coloured::new(&whole.neighbours), &whole.neighbours);
+        let blocks = Blocks::new(&jacobian, &whole, &coloured.near);
         let offsets = &jacobian.offsets;
         let mut y = vec![0.0; u.len()];
         for e in [0, (offsets.len() - 1) / 2] {
@@ -208,11 +211,11 @@ fn blocks_and_the_problem_of_order_one_are_parts_of_the_products() {
             far.for_each(|o| assert!(y[offsets[o]..offsets[o + 1]].iter().all(|y| *y == 0.0), "{name} {o}"));
         }
         // All blocks of order one at once, and all of the space itself.
-        let Some(between) = setup_between(&setup) else { panic!("{name}: no order below") };
+        let Some(between) = between else { panic!("{name}: no order below") };
         let order: Vec<u32> = (0..offsets.len() as u32 - 1).rev().collect();
-        let fine = blocks_of(&jacobian, &coloured);
+        let fine = blocks_of(&jacobian, &whole, &coloured).unwrap();
         let same = restricted(&fine, &between, jacobian.fields());
-        let below = blocks_below(&jacobian, &between, &coloured);
+        let below = blocks_below(&jacobian, &whole, &between, &coloured).unwrap();
         for (a, b) in below.rows.iter().flatten().zip(same.rows.iter().flatten()) {
             let size = largest(a.1.iter().copied()) + 1e-3;
             let error = largest(a.1.iter().zip(&b.1).map(|(a, b)| a - b));
@@ -233,9 +236,13 @@ fn blocks_and_the_problem_of_order_one_are_parts_of_the_products() {
     }
 }
 
-fn setup_between(setup: &Setup) -> Option<Vec<Arc<Between>>> {
+/// All elements of a set-up, with their prolongations.
+fn whole_of(setup: &Setup) -> (Whole, Option<Vec<Arc<Between>>>) {
     let host = Arc::new(Host::new(1).unwrap());
-    between(&tangent::discretization(setup, &host).unwrap())
+    let tangent = tangent::discretization(setup, &host, None).unwrap();
+    let whole = Whole::new(&setup.mesh, &tangent, setup.mesh.dim() + 2).unwrap();
+    let between = between(&tangent, &whole).unwrap();
+    (whole, between)
 }
 
 #[test]
@@ -258,6 +265,47 @@ fn a_flow_in_a_bent_channel_is_steady_in_a_few_steps_with_the_bits_of_one_thread
     assert_eq!(ends[0], ends[1]);
 }
 
+/// A bent box of all shapes of its dimension.
+fn mixed(dim: usize, cells: [usize; 3]) -> Arc<Mesh> {
+    let mut mesh = generate::MixedBox { dim, min: [0.0; 3], max: [1.0; 3], cells }.build().unwrap();
+    mesh.elevate(2).unwrap();
+    mesh.map(|x| [x[0], x[1] + 0.06 * (3.0 * x[0]).sin() * (1.0 - x[1]), x[2] + 0.03 * x[0] * x[1]]).unwrap();
+    Arc::new(mesh)
+}
+
+#[test]
+fn several_ranks_take_the_steps_of_one_to_the_last_bit() {
+    // Steps, the place of the largest rate, and the state on rank 0.
+    let run = |setup: Setup| {
+        let dim = setup.mesh.dim();
+        let mut flow = Flow::new(setup, stream(dim).as_ref(), 0.0).unwrap();
+        let steps: Vec<NewtonStep> = (0..5).map(|_| flow.newton_step().unwrap()).collect();
+        (steps, flow.largest_rate().unwrap(), flow.save().fields)
+    };
+    let few = Newton { factor_bytes: 0, ..Newton::default() };
+    let cases = [
+        ("triangles and quadrilaterals", setup(&mixed(2, [5, 4, 0]), viscous(), 2), Newton::default()),
+        ("their diagonal blocks", setup(&mixed(2, [5, 4, 0]), viscous(), 2), few),
+        ("all shapes in space", setup(&mixed(3, [5, 1, 1]), viscous(), 1), Newton::default()),
+        ("one shape on a rank", setup(&mixed(2, [4, 1, 0]), viscous(), 2), Newton::default()),
+    ];
+    for (name, setup, newton) in cases {
+        let setup = Setup { newton: Some(newton), ..setup };
+        let (steps, largest, state) = run(setup.clone());
+        assert!(steps.iter().all(|step| step.share > 0.0 && step.iterations > 0), "{name}: {steps:?}");
+        for n in [2, 3, 5] {
+            let all = on_each(threads(n), |comm| {
+                let comm: Arc<dyn Communicator> = Arc::new(comm);
+                run(Setup { comm, ..setup.clone() })
+            });
+            for (rank, of_rank) in all.into_iter().enumerate() {
+                assert_eq!((&of_rank.0, &of_rank.1), (&steps, &largest), "{name}: rank {rank} of {n}");
+                assert!(rank > 0 || of_rank.2 == state, "{name}: {n} ranks");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_largest_rate_is_where_a_uniform_flow_is_disturbed() {
     let setup = setup(&curved(Shape::Triangle, 4), viscous(), 2);
@@ -272,7 +320,7 @@ fn the_largest_rate_is_where_a_uniform_flow_is_disturbed() {
     let rate = flow.largest_rate().unwrap().unwrap();
     assert!(rate.change > 1e-3 && rate.change < 1.0, "{rate:?}");
     let mesh = curved(Shape::Triangle, 4);
-    let near = &Coloured::new(&mesh).neighbours[element];
+    let near = &whole::neighbours(&mesh, &[], &[])[element];
     assert!(rate.element == element || near.contains(&(rate.element as u32)), "{rate:?} {near:?}");
 }
 

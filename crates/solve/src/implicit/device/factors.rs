@@ -6,7 +6,7 @@ use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, Graph};
 use dgsuite_gpu::{CudaVector, GpuError};
 
 use super::product::Product;
-use super::{Between, BlockMatrix, Coloured, Lists, by_colours, for_each_block, single, source};
+use super::{Between, BlockMatrix, Coloured, Lists, Whole, by_colours, for_each_block, single, source};
 
 /// `Levels` of factors.cu.
 #[repr(C)]
@@ -119,12 +119,12 @@ const TILED: usize = 1536;
 impl DeviceFactors {
     pub(super) fn new(
         cuda: &Cuda,
-        offsets: &[usize],
+        whole: &Whole,
         fields: usize,
         between: Option<&[Arc<Between>]>,
         coloured: &Coloured,
     ) -> Result<Self, GpuError> {
-        let n_elements = offsets.len() - 1;
+        let (offsets, n_elements) = (&whole.offsets, whole.n_elements());
         // The prolongations, each once: functions of a field above and below, and places of the numbers.
         let mut known: Vec<(usize, usize)> = Vec::new();
         let (mut kinds, mut tables, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
@@ -142,14 +142,14 @@ impl DeviceFactors {
             });
             kinds.push(kind as u32);
         }
-        let size = |e: usize| between.map_or(offsets[e + 1] - offsets[e], |b| fields * b[e].coarse);
+        let size = |e: usize| between.map_or(whole.size(e), |b| fields * b[e].coarse);
         let sizes: Vec<usize> = (0..n_elements).map(size).collect();
         let most = sizes.iter().copied().max().unwrap_or(1);
         let mut pattern = Pattern { sizes, starts: vec![0], columns: Vec::new(), blocks: Vec::new() };
         let (mut coarse, mut n_numbers) = (vec![0], 0);
         for e in 0..n_elements {
             coarse.push(coarse[e] + pattern.sizes[e] as u32);
-            let mut row: Vec<u32> = coloured.neighbours[e].iter().copied().chain([e as u32]).collect();
+            let mut row: Vec<u32> = whole.neighbours[e].iter().copied().chain([e as u32]).collect();
             row.sort_unstable();
             for column in row {
                 pattern.columns.push(column);
@@ -163,7 +163,7 @@ impl DeviceFactors {
             .iter()
             .map(|colour| {
                 let of = |&e: &u32| {
-                    let rows = coloured.neighbours[e as usize].iter().copied().chain([e]);
+                    let rows = whole.neighbours[e as usize].iter().copied().chain([e]);
                     rows.filter_map(|row| pattern.block(row, e).map(|at| [e, row, at])).collect::<Vec<_>>()
                 };
                 colour.iter().flat_map(of).collect()

@@ -1,0 +1,65 @@
+//! Newton steps on several ranks leave the files of one rank, and continue on any number of them.
+
+use crate::support::Case;
+use crate::{alone, on_ranks, same_checkpoint, tables, told_once};
+
+/// A viscous stream over thin cells at a plate, of two shapes.
+const PLATE: &str = "\
+title: A plate by Newton steps
+mesh:
+  generate: { shape: tri+quad, max: [2, 1], cells: [8, 6] }
+  map: { order: 2, x: x, y: 0.1*y + 0.9*y^3 + 0.02*x*(1 - y) }
+physics: { model: navier-stokes, viscosity: 0.002 }
+space: { order: 2 }
+initial: { rho: 1, u: 0.4, v: 0, p: 1/1.4 }
+boundaries:
+  xmin: { type: far-field, rho: 1, u: 0.4, v: 0, p: 1/1.4 }
+  xmax: { type: pressure-outlet, p: 1/1.4 }
+  ymin: { type: no-slip-wall }
+  ymax: { type: slip-wall }
+time: { steady: { solver: newton, tolerance: 1e-10 } }
+output: { fields: none, checkpoint: { every_steps: 3, keep: 30 } }
+monitors:
+  - residual: { every_steps: 1 }
+  - forces: { boundary: ymin, every_steps: 1, reference: { density: 1, velocity: 0.4, length: 2 } }
+";
+
+#[test]
+fn newton_steps_on_ranks_leave_the_files_of_one_and_continue_on_any_number() {
+    let case = Case::new(PLATE);
+    let whole = alone(&case, &["--output", "one"]);
+    let steps = whole["newton"]["steps"].as_u64().unwrap();
+    let file = |results: &str, step: u64| case.path(results).join(format!("checkpoints/step-{step:08}.dgs"));
+    for ranks in [2, 3] {
+        let results = format!("ranks-{ranks}");
+        let Some(output) = on_ranks(&case, ranks, &["--output", &results, "--set", "threads=1"]) else {
+            return;
+        };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(tables(&case, &results), tables(&case, "one"), "{ranks} ranks");
+        let newton = &case.summary(&results)["newton"];
+        for count in ["steps", "linear_iterations", "jacobian_products", "setups"] {
+            assert!(newton[count] == whole["newton"][count] && newton[count].is_u64(), "{ranks}: {count}");
+        }
+        same_checkpoint(&file("one", steps), &file(&results, steps), &format!("{ranks} ranks"));
+    }
+    // From three ranks on two, and on one.
+    let from = file("ranks-3", 6).display().to_string();
+    let Some(output) = on_ranks(&case, 2, &["--restart", &from, "--output", "two", "--set", "threads=1"])
+    else {
+        return;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    alone(&case, &["--restart", &from, "--output", "three"]);
+    for results in ["two", "three"] {
+        same_checkpoint(&file("one", steps), &file(results, steps), results);
+    }
+}
+
+#[test]
+fn newton_steps_that_do_not_end_are_told_once_with_the_place() {
+    told_once(
+        &PLATE.replace("tolerance: 1e-10", "tolerance: 1e-10, max_steps: 3"),
+        "the residual is largest in element",
+    );
+}
