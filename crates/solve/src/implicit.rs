@@ -40,7 +40,6 @@ use dgsuite_ops::{Discretization, Form, OpsError, PackScalar};
 use dgsuite_timeint::{NewtonStep, PseudoTime};
 
 use crate::SystemError;
-use crate::device::Device;
 use crate::precision::Precision;
 use crate::setup::{BoundaryKind, Newton, ReactionTerm, Riemann, Setup};
 use crate::solves::Histories;
@@ -63,9 +62,6 @@ pub fn lacks(setup: &Setup) -> Option<String> {
     let formulas = |term: &ReactionTerm| matches!(term, ReactionTerm::Formulas(_));
     let what = if setup.law.gas().is_none() {
         format!("Newton steps are for euler and navier-stokes, not for {}", setup.law.name())
-    } else if setup.comm.size() > 1 && setup.device != Device::Cpu {
-        "Newton steps run on one device or on several ranks of CPUs; `solver: explicit` on several devices"
-            .to_owned()
     } else if setup.precision == Precision::Single {
         "Newton steps are in double precision: `precision: double`, or `solver: explicit`".to_owned()
     } else if setup.limiting.is_some() {

@@ -1,7 +1,7 @@
 //! Newton steps on several ranks leave the files of one rank, and continue on any number of them.
 
 use crate::support::Case;
-use crate::{alone, on_ranks, same_checkpoint, tables, told_once};
+use crate::{alone, emulator, on_ranks, same_checkpoint, tables, told_once};
 
 /// A viscous stream over thin cells at a plate, of two shapes.
 const PLATE: &str = "\
@@ -54,6 +54,31 @@ fn newton_steps_on_ranks_leave_the_files_of_one_and_continue_on_any_number() {
     for results in ["two", "three"] {
         same_checkpoint(&file("one", steps), &file(results, steps), results);
     }
+}
+
+#[test]
+fn newton_steps_of_two_processes_on_an_emulated_device_are_those_of_one() {
+    let Some(emulator) = emulator() else { return };
+    let small = PLATE.replace("cells: [8, 6]", "cells: [2, 1]").replace("order: 2", "order: 1");
+    let case = Case::new(&small);
+    for (devices, results) in [(["--device", "cuda"], "one"), (["--devices", "0,0"], "two")] {
+        let output = emulator
+            .command(env!("CARGO_BIN_EXE_dgsuite"))
+            .env("DGSUITE_COMM_TIMEOUT", "60")
+            .args(["run", "case.yaml", "--set", "time.steady.tolerance=0.3", "--output", results])
+            .args(devices)
+            .current_dir(case.directory.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert_eq!(tables(&case, "one"), tables(&case, "two"));
+    let [one, two] = ["one", "two"].map(|results| case.summary(results));
+    assert_eq!(two["ranks"], 2);
+    for count in ["steps", "linear_iterations", "jacobian_products"] {
+        assert!(one["newton"][count] == two["newton"][count] && one["newton"][count].is_u64(), "{count}");
+    }
+    assert!(one["newton"]["linear_iterations"].as_u64() > Some(0));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Newton steps on a device: vectors, products, blocks and the problem of order one stay there. The host
 //! computes the scalars of the iteration, and looks at densities and pressures of a step.
 
+mod across;
 mod blocks;
 mod factors;
 mod product;
@@ -9,7 +10,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
 
-use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
+use dgsuite_gpu::cuda::{Args, Cuda, CudaSummation, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar, Vector};
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{OpsError, PackScalar};
@@ -26,6 +27,7 @@ use super::whole::Whole;
 
 use crate::SystemError;
 use crate::setup::{Newton, Setup};
+use across::{AcrossDevices, WholeVectors};
 use blocks::DeviceBlocks;
 use factors::DeviceFactors;
 use product::Product;
@@ -115,6 +117,12 @@ fn by_colours(
     Ok(())
 }
 
+/// The elements of this rank.
+fn of_rank(lists: &[Vec<u32>], whole: &Whole) -> Vec<Vec<[u32; 1]>> {
+    let own = |e: &u32| whole.local(*e as usize).is_some().then_some([*e]);
+    lists.iter().map(|list| list.iter().filter_map(own).collect()).collect()
+}
+
 /// One word for each.
 fn single(lists: &[Vec<u32>]) -> Vec<Vec<[u32; 1]>> {
     lists.iter().map(|list| list.iter().map(|&e| [e]).collect()).collect()
@@ -137,6 +145,10 @@ enum Smoother {
 /// Operator and preconditioner on a device.
 pub(crate) struct DeviceParts {
     cuda: Cuda,
+    whole: Whole,
+    summation: Arc<CudaSummation>,
+    /// Messages to the devices of other ranks, and vectors of the whole mesh.
+    across: Option<(AcrossDevices, RefCell<WholeVectors>)>,
     product: RefCell<Product>,
     offsets: Vec<usize>,
     moves: Arc<Moves>,
@@ -180,21 +192,33 @@ impl DeviceParts {
             collect: moving.function("collect")?,
             move_state: moving.function("move_state")?,
         });
-        let product = Product::new(super::tangent::on_device(setup, description.host(), cuda)?, &offsets)?
+        let tangent = super::tangent::on_device(setup, description, cuda)?;
+        let product = Product::new(tangent, &offsets)?
             .ok_or_else(|| unavailable("by Newton steps in this space".to_owned()))?;
         let whole = Whole::new(&setup.mesh, description, fields)?;
         let coloured = Coloured::new(&whole.neighbours);
         let between = super::between(description, &whole)?.filter(|_| description.order() > 1);
+        let across = AcrossDevices::new(cuda, &whole)?;
         let factors = |between: Option<&[Arc<Between>]>| {
-            DeviceFactors::new(cuda, &whole, fields, between, &coloured).map(RefCell::new)
+            DeviceFactors::new(cuda, &whole, fields, between, &coloured, across.as_ref()).map(RefCell::new)
         };
         let bytes = host_factors::bytes_of(&whole.neighbours, |e| whole.size(e));
         let smoother = match between.is_none() || bytes <= newton.factor_bytes {
             true => Smoother::Factors(Box::new(factors(None)?)),
-            false => Smoother::Blocks(Box::new(DeviceBlocks::new(cuda, &offsets, &coloured)?)),
+            false => Smoother::Blocks(Box::new(DeviceBlocks::new(cuda, &offsets, &whole, &coloured)?)),
+        };
+        let coarse = between.map(|between| factors(Some(&between))).transpose()?;
+        let link = across.as_ref().map(|across| &across.link);
+        let summation = across::summation(cuda, &whole, link)?;
+        let across = match across {
+            Some(across) => Some((across, RefCell::new(WholeVectors::new(cuda, &whole)?))),
+            None => None,
         };
         Ok(Self {
-            coarse: between.map(|between| factors(Some(&between))).transpose()?,
+            summation,
+            across,
+            whole,
+            coarse,
             product: RefCell::new(product),
             moves,
             smoother,
@@ -219,6 +243,23 @@ impl DeviceParts {
         Ok(DeviceState { d, t, u, rate, start, moves: Arc::clone(&self.moves) })
     }
 
+    /// `z ← z + P A⁻¹ R S⁻¹ r` with factors of the whole mesh.
+    fn correct(
+        &self,
+        factors: &mut DeviceFactors,
+        r: &CudaVector<f64>,
+        z: &mut CudaVector<f64>,
+    ) -> Result<(), GpuError> {
+        let Some((across, vectors)) = &self.across else {
+            return factors.add_correction(&self.cuda, &self.scales, r, z);
+        };
+        let WholeVectors { r: whole_r, z: whole_z, scales, .. } = &mut *vectors.borrow_mut();
+        across.gather(r, whole_r)?;
+        across.put(z, whole_z)?;
+        factors.add_correction(&self.cuda, scales, whole_r, whole_z)?;
+        across.pick(whole_z, z)
+    }
+
     fn operate(&self, x: &CudaVector<f64>, y: &mut CudaVector<f64>) -> Result<(), GpuError> {
         let mut product = self.product.borrow_mut();
         product.run(x)?;
@@ -238,7 +279,11 @@ impl Parts for DeviceParts {
     }
 
     fn zeros(&self) -> Result<CudaVector<f64>, GpuError> {
-        CudaVector::zeros(&self.cuda, self.len())
+        Ok(CudaVector::zeros(&self.cuda, self.len())?.summed_by(Arc::clone(&self.summation)))
+    }
+
+    fn smallest(&self, own: f64) -> f64 {
+        self.whole.smallest(own)
     }
 
     fn products(&self) -> u64 {
@@ -266,7 +311,11 @@ impl Parts for DeviceParts {
         let (own, both) = (spread(&|e| scales[e]), spread(&|e| scales[e] * shifts[e]));
         self.scales.buffer_mut().upload(&own)?;
         self.scaled_shifts.buffer_mut().upload(&both)?;
-        self.shifts.upload(shifts)
+        self.shifts.upload(shifts)?;
+        match &mut self.across {
+            Some((_, vectors)) => vectors.get_mut().set_pseudo_time(&self.whole, shifts, scales),
+            None => Ok(()),
+        }
     }
 
     fn apply(&self, x: &CudaVector<f64>, y: &mut CudaVector<f64>) {
@@ -298,7 +347,8 @@ impl Parts for DeviceParts {
             Smoother::Blocks(_) => None,
         };
         let Some(smaller) = below.as_deref().or(factors.as_deref()) else { return Ok(()) };
-        let order = least_discarded_fill(&smaller.matrix()?.couplings(&self.shifts.to_vec()?));
+        let shifts = self.whole.of_elements(&self.shifts.to_vec()?);
+        let order = least_discarded_fill(&smaller.matrix()?.couplings(&shifts));
         for each in below.into_iter().chain(factors) {
             each.eliminate(&self.cuda, &order)?;
         }
@@ -306,11 +356,15 @@ impl Parts for DeviceParts {
     }
 
     fn factorise(&mut self) -> Result<(), GpuError> {
+        let whole = match &mut self.across {
+            Some((_, vectors)) => &vectors.get_mut().shifts,
+            None => &self.shifts,
+        };
         if let Some(coarse) = &mut self.coarse {
-            coarse.get_mut().factorise(&self.cuda, &self.shifts)?;
+            coarse.get_mut().factorise(&self.cuda, whole)?;
         }
         match &mut self.smoother {
-            Smoother::Factors(factors) => factors.get_mut().factorise(&self.cuda, &self.shifts)?,
+            Smoother::Factors(factors) => factors.get_mut().factorise(&self.cuda, whole)?,
             Smoother::Blocks(blocks) => blocks.invert(&self.cuda, &self.shifts)?,
         }
         // The time is that of the set-up.
@@ -323,7 +377,7 @@ impl Parts for DeviceParts {
 
     fn add_coarse(&self, r: &CudaVector<f64>, z: &mut CudaVector<f64>) {
         if let Some(coarse) = &self.coarse {
-            self.cuda.note(coarse.borrow_mut().add_correction(&self.cuda, &self.scales, r, z));
+            self.cuda.note(self.correct(&mut coarse.borrow_mut(), r, z));
         }
     }
 
@@ -331,7 +385,7 @@ impl Parts for DeviceParts {
         self.cuda.note(match &self.smoother {
             Smoother::Factors(factors) => {
                 z.fill(0.0);
-                factors.borrow_mut().add_correction(&self.cuda, &self.scales, r, z)
+                self.correct(&mut factors.borrow_mut(), r, z)
             }
             Smoother::Blocks(blocks) => blocks.apply(&self.cuda, &self.scales, r, z),
         });

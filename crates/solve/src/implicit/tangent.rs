@@ -7,7 +7,8 @@ use dgsuite_gpu::cuda::Cuda;
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
     BoundaryBinding, BoundaryKernel, BoundaryOf, DiffusionKernels, Diffusive, DiffusiveBoundaryOf,
-    Discretization, Equation, Form, PointKernels, Pointwise, Ranks, Reacting, ReactionKernels, WithDiffusion,
+    Discretization, Equation, Form, PackScalar, PointKernels, Pointwise, Ranks, Reacting, ReactionKernels,
+    WithDiffusion,
 };
 use dgsuite_physics::reaction::{BodyForce, Sponge};
 use dgsuite_physics::{
@@ -47,18 +48,24 @@ pub(super) fn discretization(
     })
 }
 
-/// As [`discretization`], on a device.
+/// As [`discretization`], on the device of a discretisation.
 ///
 /// # Errors
 /// As those of [`discretization`], and failures of the device.
-pub(super) fn on_device(
+pub(super) fn on_device<T: PackScalar>(
     setup: &Setup,
-    host: &Arc<Host>,
+    of: &Discretization<T>,
     cuda: &Cuda,
 ) -> Result<CudaDiscretization<f64>, SystemError> {
     let (equation, bindings) = equation(setup)?;
-    let mesh = Arc::clone(setup.mesh.seen());
-    Ok(CudaDiscretization::new(mesh, &setup.space(), equation, bindings, Arc::clone(host), cuda)?)
+    let (space, host) = (setup.space(), Arc::clone(of.host()));
+    Ok(match of.ranks() {
+        Some(ranks) => CudaDiscretization::on_ranks(ranks, &space, equation, bindings, host, cuda)?,
+        None => {
+            let mesh = Arc::clone(setup.mesh.seen());
+            CudaDiscretization::new(mesh, &space, equation, bindings, host, cuda)?
+        }
+    })
 }
 
 /// The tangent equation of a set-up.

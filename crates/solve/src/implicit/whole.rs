@@ -118,18 +118,44 @@ impl Whole {
         self.ranks.is_some()
     }
 
+    /// The first entry of an element of this rank in its vectors; 0 for those of others.
+    pub(super) fn first(&self, e: usize) -> usize {
+        self.local(e).map_or(0, |local| self.own_offsets[local])
+    }
+
+    /// The number of unknowns of this rank.
+    pub(super) fn own_len(&self) -> usize {
+        self.own_offsets[self.own_offsets.len() - 1]
+    }
+
+    /// The other ranks with their elements, if there are several.
+    pub(super) fn others(&self) -> Option<(&Arc<Joint>, impl Iterator<Item = (usize, &[u32])>)> {
+        self.ranks.as_ref().map(|ranks| {
+            let here = ranks.joint.comm().rank();
+            let all = ranks.of_ranks.iter().map(Vec::as_slice).enumerate();
+            (&ranks.joint, all.filter(move |(rank, _)| *rank != here))
+        })
+    }
+
     /// Sums of vectors of this rank: those of elements without rounding, so that they depend neither on ranks
     /// nor on threads.
     pub(super) fn summation(&self) -> Summation {
-        let mut items: Vec<Items> = Vec::new();
+        let items = |(rows, n): (usize, usize)| Items { rows, lanes: 1, counted: vec![true; n] };
+        let items = self.runs().into_iter().map(items).collect();
+        Summation::new(items, self.ranks.as_ref().map(|ranks| Arc::clone(&ranks.joint)))
+    }
+
+    /// Entries of an element, and the number of elements of this rank that have as many, one after the other.
+    pub(super) fn runs(&self) -> Vec<(usize, usize)> {
+        let mut runs: Vec<(usize, usize)> = Vec::new();
         for range in self.own_offsets.windows(2) {
             let rows = range[1] - range[0];
-            match items.last_mut().filter(|last| last.rows == rows) {
-                Some(last) => last.counted.push(true),
-                None => items.push(Items { rows, lanes: 1, counted: vec![true] }),
+            match runs.last_mut().filter(|(last, _)| *last == rows) {
+                Some((_, n)) => *n += 1,
+                None => runs.push((rows, 1)),
             }
         }
-        Summation::new(items, self.ranks.as_ref().map(|ranks| Arc::clone(&ranks.joint)))
+        runs
     }
 
     /// The smallest of the numbers of all ranks; NaN if one is, or after a failure. Collective.

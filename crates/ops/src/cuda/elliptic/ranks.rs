@@ -227,8 +227,8 @@ struct Gathered {
     listed: [Vec<u32>; 2],
 }
 
-/// Gathers vectors of an operator on several ranks to vectors of the same operator on the whole mesh, on the
-/// devices of all ranks, as [`Gathering`](crate::elliptic::Gathering).
+/// Gathers vectors of a rank's part of the mesh to vectors of the whole mesh, on the devices of all ranks, as
+/// [`Gathering`](crate::elliptic::Gathering).
 pub struct CudaGathering<T> {
     cuda: Cuda,
     of: Arc<Gathered>,
@@ -265,6 +265,36 @@ impl<T: Scalar> CudaGathering<T> {
         let devices = DeviceRanks::of(ranks, &cuda)?;
         let of = devices.gathered::<T>(&cuda, ranks, lists, [here, there])?;
         Ok(Self { cuda, of, lengths: [part.len(), whole.len()], numbers: std::marker::PhantomData })
+    }
+
+    /// Prepares the exchange between vectors of this rank and whole vectors, of these lengths: the entries
+    /// `here` are the entries `there` of whole vectors, `receives` are those of the other ranks, which come
+    /// from each in the order of its own `there`. Collective.
+    ///
+    /// # Errors
+    /// Not enough memory, errors of the communication.
+    pub fn of_entries(
+        cuda: &Cuda,
+        link: &Arc<JointLink>,
+        [here, there]: [Vec<u32>; 2],
+        receives: Vec<(usize, Vec<u32>)>,
+        lengths: [usize; 2],
+    ) -> Result<Self, GpuError> {
+        let lists =
+            receives.into_iter().map(|(rank, receives)| (rank, Lists { sends: here.clone(), receives }));
+        let messages = Messages::new::<T>(cuda, link, lists.collect())?;
+        let list = |of: &[u32]| DeviceBuffer::from_slice(cuda, "the entries of a rank", of);
+        let of = Gathered { messages, here: list(&here)?, there: list(&there)?, listed: [here, there] };
+        Ok(Self { cuda: cuda.clone(), of: Arc::new(of), lengths, numbers: std::marker::PhantomData })
+    }
+
+    /// Completes numbers of which each rank has its own, if whole vectors are all there is: the entries
+    /// `here` of every rank are sent, and those of the others received, in one place. Collective.
+    ///
+    /// # Errors
+    /// Errors of launches and messages.
+    pub fn complete(&self, whole: &mut DeviceBuffer<T>) -> Result<(), GpuError> {
+        self.of.messages.run(&self.cuda, whole.ptr(), whole.ptr())
     }
 
     /// The whole vector. Its padding is not changed. Collective.

@@ -4,7 +4,7 @@ use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function};
 use dgsuite_gpu::{CudaVector, GpuError};
 
 use super::product::Product;
-use super::{Coloured, Lists, by_colours, for_each_block, single, source};
+use super::{Coloured, Lists, Whole, by_colours, for_each_block, source};
 
 /// As [`Blocks`](crate::implicit::blocks::Blocks), stored column by column.
 pub(super) struct DeviceBlocks {
@@ -25,7 +25,12 @@ pub(super) struct DeviceBlocks {
 }
 
 impl DeviceBlocks {
-    pub(super) fn new(cuda: &Cuda, offsets: &[usize], coloured: &Coloured) -> Result<Self, GpuError> {
+    pub(super) fn new(
+        cuda: &Cuda,
+        offsets: &[usize],
+        whole: &Whole,
+        coloured: &Coloured,
+    ) -> Result<Self, GpuError> {
         let size = |e: usize| offsets[e + 1] - offsets[e];
         let n_elements = offsets.len() - 1;
         let most = (0..n_elements).map(size).max().unwrap_or(1);
@@ -38,7 +43,11 @@ impl DeviceBlocks {
                 begin
             })
             .collect();
-        let largest = |colour: &Vec<u32>| colour.iter().map(|&e| size(e as usize)).max().unwrap_or(0);
+        let largest = |colour: &Vec<u32>| colour.iter().map(|&e| whole.size(e as usize)).max().unwrap_or(0);
+        let own = |colour: &Vec<u32>| -> Vec<[u32; 1]> {
+            colour.iter().filter_map(|&e| Some([whole.local(e as usize)? as u32])).collect()
+        };
+        let colours: Vec<Vec<[u32; 1]>> = coloured.near.iter().map(own).collect();
         let module = cuda.compile(&source("blocks.cu", include_str!("blocks.cu"), most))?;
         Ok(Self {
             first: DeviceBuffer::from_slice(cuda, "first entries", &first)?,
@@ -46,7 +55,7 @@ impl DeviceBlocks {
             n_elements,
             n_numbers,
             columns: coloured.near.iter().map(largest).collect(),
-            colours: Lists::new(cuda, &single(&coloured.near))?,
+            colours: Lists::new(cuda, &colours)?,
             made: None,
             seed: module.function("seed_columns")?,
             take: module.function("take_columns")?,

@@ -36,8 +36,9 @@ DG_DEVICE u32 size_of(const Levels& l, u32 e) { return l.coarse[e + 1] - l.coars
 // v <- the prolongation of column j in some elements; zero beyond the last column
 extern "C" __global__ void __launch_bounds__(THREADS)
     seed_coarse(const u32* __restrict__ elements, Levels l, u32 j, double* __restrict__ v) {
-    const u32 e = elements[blockIdx.x], begin = l.first[e], n = l.first[e + 1] - begin;
+    const u32 e = elements[blockIdx.x], begin = l.first[e];
     const Between b = l.between[l.kind[e]];
+    const u32 n = size_of(l, e) / b.coarse * b.fine;
     const u32 field = j / b.coarse, column = j % b.coarse;
     for (u32 i = threadIdx.x; i < n; i += THREADS) {
         if (is_unit(b)) v[begin + i] = i == j ? 1.0 : 0.0;

@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, Graph};
 use dgsuite_gpu::{CudaVector, GpuError};
+use dgsuite_ops::cuda::CudaGathering;
 
+use super::across::AcrossDevices;
 use super::product::Product;
-use super::{Between, BlockMatrix, Coloured, Lists, Whole, by_colours, for_each_block, single, source};
+use super::{
+    Between, BlockMatrix, Coloured, Lists, Whole, by_colours, for_each_block, of_rank, single, source,
+};
 
 /// `Levels` of factors.cu.
 #[repr(C)]
@@ -35,8 +39,10 @@ struct MatrixArgument {
 /// the sequential elimination.
 pub(super) struct DeviceFactors {
     levels: LevelsArgument,
+    /// The same with first entries in vectors of this rank.
+    own: LevelsArgument,
     /// What the arguments point to.
-    _lists: [DeviceBuffer<u32>; 3],
+    _lists: [DeviceBuffer<u32>; 4],
     _numbers: DeviceBuffer<f64>,
     _between: DeviceBuffer<u64>,
     /// The blocks of each row, ascending: first block of each row, columns, and first entries.
@@ -47,6 +53,8 @@ pub(super) struct DeviceFactors {
     /// Elements of each colour, and the blocks of their columns.
     colours: Lists,
     takes: Lists,
+    /// How the rows of other ranks come here, if there are several.
+    rows: Option<CudaGathering<f64>>,
     /// The Jacobian's part and the factors, once they are made.
     made: Option<[DeviceBuffer<f64>; 2]>,
     elimination: Option<Elimination>,
@@ -88,6 +96,12 @@ struct Kernels {
 }
 
 impl Pattern {
+    /// The numbers of a row of blocks, of all `n` numbers.
+    fn row(&self, e: usize, n: usize) -> std::ops::Range<usize> {
+        let begin = |e: usize| self.blocks.get(self.starts[e] as usize).map_or(n, |&first| first as usize);
+        begin(e)..begin(e + 1)
+    }
+
     /// The number of a block.
     fn block(&self, row: u32, column: u32) -> Option<u32> {
         let (begin, end) = (self.starts[row as usize] as usize, self.starts[row as usize + 1] as usize);
@@ -123,6 +137,7 @@ impl DeviceFactors {
         fields: usize,
         between: Option<&[Arc<Between>]>,
         coloured: &Coloured,
+        across: Option<&AcrossDevices>,
     ) -> Result<Self, GpuError> {
         let (offsets, n_elements) = (&whole.offsets, whole.n_elements());
         // The prolongations, each once: functions of a field above and below, and places of the numbers.
@@ -164,6 +179,7 @@ impl DeviceFactors {
             .map(|colour| {
                 let of = |&e: &u32| {
                     let rows = whole.neighbours[e as usize].iter().copied().chain([e]);
+                    let rows = rows.filter(|&row| whole.local(row as usize).is_some());
                     rows.filter_map(|row| pattern.block(row, e).map(|at| [e, row, at])).collect::<Vec<_>>()
                 };
                 colour.iter().flat_map(of).collect()
@@ -172,20 +188,25 @@ impl DeviceFactors {
         let first: Vec<u32> = offsets.iter().map(|&offset| offset as u32).collect();
         let largest = |colour: &Vec<u32>| colour.iter().map(|&e| size(e as usize)).max().unwrap_or(0);
         let list = |values: &[u32]| DeviceBuffer::from_slice(cuda, "lists of blocks", values);
-        let lists = [list(&first)?, list(&coarse)?, list(&kinds)?];
+        let here: Vec<u32> = (0..n_elements).map(|e| whole.first(e) as u32).collect();
+        let lists = [list(&first)?, list(&coarse)?, list(&kinds)?, list(&here)?];
         let numbers = DeviceBuffer::from_slice(cuda, "prolongations", &numbers)?;
         let tables = DeviceBuffer::from_slice(cuda, "prolongations", &tables)?;
         let text = source("factors.cu", include_str!("factors.cu"), most);
         let module = cuda.compile(&text.define("TILE", (TILED / most).clamp(1, 32)))?;
         let kernel = |name| module.function(name);
+        let levels = LevelsArgument {
+            first: lists[0].ptr(),
+            coarse: lists[1].ptr(),
+            kind: lists[2].ptr(),
+            between: tables.ptr(),
+            numbers: numbers.ptr(),
+        };
+        let row = |e: usize| pattern.row(e, n_numbers);
         Ok(Self {
-            levels: LevelsArgument {
-                first: lists[0].ptr(),
-                coarse: lists[1].ptr(),
-                kind: lists[2].ptr(),
-                between: tables.ptr(),
-                numbers: numbers.ptr(),
-            },
+            rows: across.map(|across| across.gather_numbers(cuda, whole, &row, n_numbers)).transpose()?,
+            levels,
+            own: LevelsArgument { first: lists[3].ptr(), ..levels },
             _lists: lists,
             _numbers: numbers,
             _between: tables,
@@ -193,7 +214,7 @@ impl DeviceFactors {
             pattern,
             n_numbers,
             columns: coloured.apart.iter().map(largest).collect(),
-            colours: Lists::new(cuda, &single(&coloured.apart))?,
+            colours: Lists::new(cuda, &of_rank(&coloured.apart, whole))?,
             takes: Lists::new(cuda, &takes)?,
             made: None,
             elimination: None,
@@ -233,21 +254,26 @@ impl DeviceFactors {
             let numbers = || DeviceBuffer::zeros(cuda, "incomplete factors", self.n_numbers);
             self.made = Some([numbers()?, numbers()?]);
         }
-        let Some([made, _]) = &self.made else { return Ok(()) };
+        let Some([made, _]) = &mut self.made else { return Ok(()) };
+        let numbers = made.ptr();
         let seed = |colour: usize, j: u32, v: &CudaVector<f64>| {
             let (elements, n) = self.colours.of(colour);
             let mut args = Args::new();
-            args.pointer(elements).value(self.levels).value(j).buffer(v.buffer());
+            args.pointer(elements).value(self.own).value(j).buffer(v.buffer());
             for_each_block(cuda, &self.kernels.seed, n, &args)
         };
         let take = |colour: usize, j: u32, product: &Product| {
             let (pairs, n) = self.takes.of(colour);
             let mut args = Args::new();
-            args.pointer(pairs).value(self.levels).buffer(&self.blocks).value(j);
-            args.buffer(&product.places).buffer(&product.rate).buffer(made);
+            args.pointer(pairs).value(self.own).buffer(&self.blocks).value(j);
+            args.buffer(&product.places).buffer(&product.rate).pointer(numbers);
             for_each_block(cuda, &self.kernels.take, n, &args)
         };
-        by_colours(&self.columns, product, v, seed, take)
+        by_colours(&self.columns, product, v, seed, take)?;
+        match &self.rows {
+            Some(rows) => rows.complete(made),
+            None => Ok(()),
+        }
     }
 
     /// The blocks that were made, on the host.
