@@ -84,6 +84,17 @@ pub fn lacks(setup: &Setup) -> Option<String> {
     Some(what)
 }
 
+/// Whether no mass comes in or goes out: the steady state then depends on the mass at the start.
+fn is_closed(setup: &Setup) -> bool {
+    let wall = |kind: &BoundaryKind| {
+        use BoundaryKind::{CurvedSlipWall, NoSlipWall, SlipWall, Symmetry};
+        matches!(kind, SlipWall | CurvedSlipWall { .. } | Symmetry | NoSlipWall { .. })
+    };
+    let sources = setup.source.is_some()
+        || setup.reactions.iter().any(|term| !matches!(term, ReactionTerm::BodyForce(_)));
+    !sources && setup.boundaries.iter().all(|(_, kind)| wall(kind))
+}
+
 /// What the steps of a run have cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NewtonStatistics {
@@ -115,6 +126,9 @@ pub(crate) struct Implicit<P: Parts> {
     last: Option<[f64; 2]>,
     /// Those of a checkpoint with which the next step may continue.
     restored: Option<[f64; 2]>,
+    /// Whether no mass comes in or goes out, and the mass then, once it is known.
+    closed: bool,
+    mass: Option<f64>,
     /// Whether a checkpoint was made since the last step.
     saved: Cell<bool>,
 }
@@ -131,7 +145,7 @@ impl Implicit<HostParts> {
         host: &Arc<Host>,
         d: &Discretization<T>,
     ) -> Result<Self, SystemError> {
-        Self::new(HostParts::of(setup, newton, host, d)?, newton)
+        Self::new(HostParts::of(setup, newton, host, d)?, newton, is_closed(setup))
     }
 }
 
@@ -142,7 +156,7 @@ impl Implicit<DeviceParts> {
         newton: Newton,
         d: &CudaDiscretization<T>,
     ) -> Result<Self, SystemError> {
-        Self::new(DeviceParts::new(setup, newton, d)?, newton)
+        Self::new(DeviceParts::new(setup, newton, d)?, newton, is_closed(setup))
     }
 }
 
@@ -152,7 +166,7 @@ impl<P: Parts> Implicit<P> {
         &self.linear.parts
     }
 
-    fn new(parts: P, newton: Newton) -> Result<Self, SystemError> {
+    fn new(parts: P, newton: Newton, closed: bool) -> Result<Self, SystemError> {
         let gmres = Gmres::new(&parts.zeros()?, newton.restart)?;
         let control = PseudoTime::new(newton.start, newton.growth);
         let linear = Linear::new(parts, newton)?;
@@ -163,6 +177,8 @@ impl<P: Parts> Implicit<P> {
             statistics: NewtonStatistics::default(),
             last: None,
             restored: None,
+            closed,
+            mass: None,
             saved: Cell::new(false),
         })
     }
@@ -172,14 +188,18 @@ impl<P: Parts> Implicit<P> {
     pub(crate) fn histories(&self) -> Option<Histories> {
         let [cfl, residual] = self.last?;
         self.saved.set(true);
-        Some(Histories { steps: vec![cfl, residual], fields: Vec::new() })
+        let steps = [cfl, residual].into_iter().chain(self.mass).collect();
+        Some(Histories { steps, fields: Vec::new() })
     }
 
     /// Continues with that of a checkpoint; `None` if it does not fit.
     pub(crate) fn set_histories(&mut self, of: &Histories) -> Option<()> {
-        let (&[cfl, residual], []) = (&of.steps[..], &of.fields[..]) else { return None };
-        let fits = cfl.is_finite() && cfl > 0.0 && residual.is_finite();
-        fits.then(|| self.restored = Some([cfl, residual]))
+        let (&[cfl, residual, ref mass @ ..], []) = (&of.steps[..], &of.fields[..]) else { return None };
+        let fits = cfl.is_finite() && cfl > 0.0 && residual.is_finite() && mass.len() < 2;
+        fits.then(|| {
+            self.restored = Some([cfl, residual]);
+            self.mass = mass.first().copied().filter(|_| self.closed);
+        })
     }
 
     /// Takes a step from a state.
@@ -201,7 +221,17 @@ impl<P: Parts> Implicit<P> {
         if self.saved.take() {
             problem.linear.forget();
         }
+        if self.closed && self.mass.is_none() {
+            self.mass = Some(problem.state.mass()?);
+        }
         let step = self.control.step(&mut problem)?;
+        if let Some(mass) = self.mass {
+            // Steps of different size in each element do not keep it.
+            let by = mass / problem.state.mass()?;
+            if by.is_finite() && by != 1.0 {
+                problem.state.scale(by)?;
+            }
+        }
         self.last = Some([self.control.cfl, step.residual]);
         self.statistics.steps += 1;
         self.statistics.linear_iterations += step.iterations as u64;

@@ -447,6 +447,15 @@ impl<T: PackScalar> Evolving<DeviceParts> for DeviceState<'_, T> {
         Ok(bounds_of(self.d.description(), &self.u.buffer().to_vec()?))
     }
 
+    fn mass(&mut self) -> Result<f64, OpsError> {
+        Ok(self.d.description().totals(&self.u.buffer().to_vec()?)[0])
+    }
+
+    fn scale(&mut self, by: f64) -> Result<(), OpsError> {
+        self.u.lincomb(by, &[]);
+        Ok(())
+    }
+
     fn is_admissible(&mut self) -> bool {
         self.d.time_step(self.u.buffer(), false).is_ok()
     }

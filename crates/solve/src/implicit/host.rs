@@ -274,6 +274,15 @@ impl<T: PackScalar> Evolving<HostParts> for HostState<'_, T> {
         Ok(bounds_of(self.d, self.u))
     }
 
+    fn mass(&mut self) -> Result<f64, OpsError> {
+        Ok(self.d.totals(self.u)[0])
+    }
+
+    fn scale(&mut self, by: f64) -> Result<(), OpsError> {
+        self.u.lincomb(by, &[]);
+        Ok(())
+    }
+
     fn is_admissible(&mut self) -> bool {
         self.d.time_step(self.u, None).is_ok()
     }

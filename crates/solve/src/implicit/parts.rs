@@ -77,6 +77,12 @@ pub(crate) trait Evolving<P: Parts> {
     /// Densities and pressures at points of all elements.
     fn bounds(&mut self) -> Result<Vec<f64>, OpsError>;
 
+    /// The mass in the whole domain. Collective.
+    fn mass(&mut self) -> Result<f64, OpsError>;
+
+    /// Multiplies all unknowns by a number, which leaves velocities and temperatures.
+    fn scale(&mut self, by: f64) -> Result<(), OpsError>;
+
     /// Whether all states are admissible.
     fn is_admissible(&mut self) -> bool;
 }
