@@ -15,7 +15,7 @@ mpiexec=${DGSUITE_MPIEXEC:-mpiexec}
 counts=${1:-2 3 4 7}
 shift || true
 examples=(two-layers bent-cube stretched l-shape kovasznay cylinder-2d-1 square-cylinder swirl duct orr-sommerfeld
-    backward-step taylor-green bump-implicit cylinder-implicit)
+    backward-step taylor-green bump cylinder)
 (($#)) && examples=("$@")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -290,6 +290,11 @@ impl Plan {
             && let Some(instead) = dgsuite_solve::implicit::lacks(&setup)
         {
             let (key, value) = ("time.steady.solver".to_owned(), "newton".to_owned());
+            // A setting that the file does not have needs to be explained.
+            let instead = match newton.key == key {
+                true => instead,
+                false => format!("{instead}. They are the default of steady gas flow"),
+            };
             return Err(InputError::at(&newton.place, Problem::Unsupported { key, value, instead }));
         }
         if let Some(steps) = &pipeline.time.implicit

@@ -187,12 +187,14 @@ fn newton(time: &Section<'_>, used: bool, implicit: bool) -> Result<Option<Locat
     let number = |given: Option<Located<f64>>, default| given.map_or(default, |given| given.value);
     let value =
         Newton { start: number(start, default.start), growth: number(growth, default.growth), ..default };
-    let place = time.section("steady")?.and_then(|s| s.entry("solver").map(|entry| entry.place.clone()));
-    Ok(Some(Located {
-        value,
-        key: "time.steady.solver".to_owned(),
-        place: place.unwrap_or_else(|| time.place().clone()),
-    }))
+    // The default has no place of its own.
+    let chosen = time.section("steady")?.and_then(|s| s.entry("solver").map(|entry| entry.place.clone()));
+    let (key, place) = match chosen {
+        Some(place) => ("time.steady.solver", Some(place)),
+        None => ("time.steady", time.entry("steady").map(|entry| entry.place.clone())),
+    };
+    let place = place.unwrap_or_else(|| time.place().clone());
+    Ok(Some(Located { value, key: key.to_owned(), place }))
 }
 
 /// The residual of implicit stages that is left, relative to the size of the solution, without control of
@@ -334,6 +336,15 @@ impl AdaptiveSpec {
     }
 }
 
+/// The models whose steady flows Newton steps find.
+const GASES: [&str; 2] = ["euler", "navier-stokes"];
+
+/// Whether a file asks for a march in time towards the steady state, by a key that belongs to one.
+fn marches(time: &Section<'_>, steady: &Section<'_>) -> bool {
+    let of_march = ["scheme", "cfl", "dt", "retries", "adaptive"];
+    of_march.iter().any(|key| time.has(key)) || ["local_steps", "damping"].iter().any(|key| steady.has(key))
+}
+
 impl SteadySpec {
     fn read(time: &Section<'_>, model: &str) -> Result<Option<Self>, InputError> {
         let Some(section) = time.section("steady")? else {
@@ -362,7 +373,8 @@ impl SteadySpec {
             None => None,
         };
         let words = [("explicit", false), ("newton", true)];
-        let newton = section.choice("solver", &words)?.is_some_and(|found| found.value);
+        let chosen = section.choice("solver", &words)?.map(|found| found.value);
+        let newton = chosen.unwrap_or_else(|| GASES.contains(&model) && !marches(time, &section));
         if newton {
             section.exclusive("solver", "local_steps")?;
             section.exclusive("solver", "damping")?;

@@ -99,6 +99,7 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
         if let Some(newton) = setup.newton {
             tree.default("time.newton.start", number(newton.start));
             tree.default("time.newton.growth", number(newton.growth));
+            tree.default("time.steady.solver", text("newton"));
         } else if setup.law.gas().is_some() {
             tree.default("time.steady.solver", text("explicit"));
         }

@@ -131,17 +131,18 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "time.steady.max_steps",
         &[Whole(1, usize::MAX)],
-        Says("100000; 200 with `solver: newton`"),
+        Says("200 with `solver: newton`, else 100000"),
         "The number of steps after which the run fails if it is not steady.",
     )
     .of(FLOW),
     key(
         "time.steady.solver",
         &[Words(&["explicit", "newton"])],
-        Value("explicit"),
+        Says("`newton`; `explicit` if the file has one of `local_steps`, `damping`, `scheme`, `cfl`, `dt`, \
+              `adaptive` and `retries`"),
         "How the steady state is reached: by explicit steps in time, or by implicit Newton steps with exact \
-         products of the Jacobian, tens instead of many thousands (on the CPU, one rank, no limiter, not in \
-         split form).",
+         products of the Jacobian, tens instead of many thousands (in double precision, without a limiter, \
+         not in split form).",
     )
     .of(GAS),
     key(
