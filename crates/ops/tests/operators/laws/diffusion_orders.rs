@@ -6,12 +6,12 @@
 //! They use a few coarse meshes. Viscous flow on all shapes with all orders and schemes takes hours; it is in
 //! the pipelines `orders*.yaml` of `examples/navier-stokes`.
 
-use crate::laws::convergence::{A, B, C};
+use crate::laws::convergence;
 use crate::laws::diffusion::{VISCOUS, diffusing, manufactured, viscous};
 use crate::testkit::{Cells, GAS, PLANE, mesh};
 use dgsuite_basis::Shape;
 use dgsuite_gpu::SimdLevel;
-use dgsuite_ops::{Discretization, Scheme, StageWeights, StepMeasure};
+use dgsuite_ops::{Discretization, Scheme, StepMeasure};
 use dgsuite_physics::exact::{ClosedForm, SineWave};
 use dgsuite_physics::source::Manufactured;
 use dgsuite_physics::{Advection, Exact, Roe, Rusanov, ScalarDiffusion, Source};
@@ -22,19 +22,11 @@ const STEP: f64 = 1.6;
 
 /// Integrates to `end` and returns the L² errors.
 fn march(d: &mut Discretization<f64>, exact: &dyn Exact, end: f64) -> Vec<f64> {
-    let len = d.len();
-    let (mut u, mut register, mut next) = (vec![0.0; len], vec![0.0; len], vec![0.0; len]);
+    let mut u = vec![0.0; d.len()];
     d.project(exact, 0.0, &mut u);
     d.measure_steps_by(StepMeasure::Radius);
     let steps = (end / (STEP * d.time_step(&u, None).expect("admissible"))).ceil();
-    let dt = end / steps;
-    for step in 0..steps as usize {
-        for s in 0..5 {
-            let weights = StageWeights { a: A[s], b: 0.0, c: B[s], dt, keep: true };
-            d.stage((step as f64 + C[s]) * dt, weights, &u, None, &mut register, &mut next);
-            std::mem::swap(&mut u, &mut next);
-        }
-    }
+    convergence::march(d, end, steps, &mut u);
     d.time_step(&u, None).expect("still admissible");
     d.errors(&u, exact, end).1.l2
 }
@@ -52,7 +44,7 @@ enum Model {
 fn errors(model: Model, cells: Cells, n: usize, geometry: usize, scheme: &Scheme) -> Vec<f64> {
     let mut mesh = mesh(cells, n, geometry, false);
     Arc::make_mut(&mut mesh).scale(0.5).expect("smaller");
-    let (dim, level, threads, end) = (cells.dim(), SimdLevel::detect(), 2, 0.2);
+    let (dim, level, threads, end) = (cells.dim(), SimdLevel::detect(), 1, 0.2);
     if model == Model::Flow {
         let (exact, source) = manufactured(dim);
         // On meshes as coarse as these, even orders appear with Roe's flux, odd orders with any flux.

@@ -6,6 +6,7 @@
 use crate::testkit::{GAS, State};
 use dgsuite_basis::Matrix;
 use dgsuite_ops::Discretization;
+use std::sync::Arc;
 
 /// Maps disturbances of the conserved state `(ρ, ρv, ρE)` about `w` (ρ v p) to the variables `y`.
 fn symmetric_variables(w: &[f64]) -> Matrix {
@@ -32,7 +33,13 @@ fn symmetric_variables(w: &[f64]) -> Matrix {
 /// by differences `(8 D(h) − 6 D(2h) + D(4h))/3` of central ones: the errors of smooth terms and of products
 /// such as `δ|δ|`, which upwind fluxes have at rest, are of third order. At a kink it is the mean of both
 /// sides.
+///
+/// The pool of threads is entered once: for boxes of a few elements that costs more than a loop.
 pub(crate) fn linearised(d: &mut Discretization<f64>, w: &[f64]) -> Matrix {
+    Arc::clone(d.host()).install(|| about(d, w))
+}
+
+fn about(d: &mut Discretization<f64>, w: &[f64]) -> Matrix {
     let to = symmetric_variables(w);
     let from = to.inverse().expect("variables");
     let fields = w.len();
