@@ -126,6 +126,17 @@ fn cuda_is_called_from_gpu_alone() {
     }
 }
 
+/// A unit test that makes a solver compiles all laws, fluxes and conditions once more, for minutes: it stands
+/// in `tests/` of the crate.
+#[test]
+fn unit_tests_make_no_solver() {
+    for path in sources("solve") {
+        let code = |line: &str| !line.trim_start().starts_with("//");
+        let found = lines_with(&path, |line| code(line) && line.contains("use crate::flow::Flow;"));
+        assert_none(&found, "flows are solved in crates/solve/tests:");
+    }
+}
+
 /// A library that prints cannot be used in a program with its own output. Tests and documentation may print.
 #[test]
 fn only_app_prints() {

@@ -11,6 +11,7 @@
 mod between;
 mod blocks;
 mod colours;
+mod consistency;
 mod dense;
 #[allow(unsafe_code)] // kernels are launched
 mod device;
@@ -25,8 +26,6 @@ mod places;
 mod stages;
 mod step;
 mod tangent;
-#[cfg(test)]
-mod tests;
 mod whole;
 
 use std::cell::Cell;
@@ -44,8 +43,10 @@ use crate::precision::Precision;
 use crate::setup::{BoundaryKind, Newton, ReactionTerm, Riemann, Setup};
 use crate::solves::Histories;
 use between::Between;
+pub use consistency::{Consistency, consistency};
 pub(crate) use device::DeviceParts;
 pub(crate) use host::{HostParts, HostState};
+use jacobian::Jacobian;
 use linear::Linear;
 pub(crate) use parts::{Evolving, Parts};
 pub(crate) use stages::Stages;
@@ -93,6 +94,28 @@ fn is_closed(setup: &Setup) -> bool {
     let sources = setup.source.is_some()
         || setup.reactions.iter().any(|term| !matches!(term, ReactionTerm::BodyForce(_)));
     !sources && setup.boundaries.iter().all(|(_, kind)| wall(kind))
+}
+
+/// The rate `R(u)` of a set-up and the product `R′(u) v`, as Newton steps compute them on the CPU.
+///
+/// Vectors are in the order of [`State::fields`](crate::flow::State::fields).
+///
+/// Sources of place and time are left out, as they do not depend on the state.
+///
+/// # Errors
+/// [`SystemError::Unavailable`] for set-ups without Newton steps, and those of the discretisation.
+///
+/// # Panics
+/// If a vector does not have the length of the state.
+pub fn rate_and_product(setup: &Setup, u: &[f64], v: &[f64]) -> Result<(Vec<f64>, Vec<f64>), SystemError> {
+    let fields = setup.mesh.dim() + 2;
+    let mut jacobian = Jacobian::new(setup, &Arc::new(Host::new(setup.threads)?), None, fields)?;
+    assert!(u.len() == jacobian.len() && v.len() == u.len(), "the state has {} scalars", jacobian.len());
+    jacobian.linearise(0.0, u);
+    let rate = jacobian.rate();
+    let mut product = vec![0.0; v.len()];
+    jacobian.multiply(v, &mut product);
+    Ok((rate, product))
 }
 
 /// What the steps of a run have cost.

@@ -74,7 +74,6 @@ impl Blocks {
     }
 
     /// The block of an element.
-    #[cfg(test)]
     pub(super) fn of(&self, e: usize) -> &[f64] {
         &self.blocks[e]
     }

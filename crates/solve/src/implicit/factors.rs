@@ -186,13 +186,11 @@ impl Factors {
     }
 
     /// Number of unknowns.
-    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.r.len()
     }
 
     /// `y ← y − R R′(u) P x`.
-    #[cfg(test)]
     pub(super) fn add_product(&self, x: &[f64], y: &mut [f64]) {
         for (e, row) in self.jacobian.rows.iter().enumerate() {
             for (column, block) in row {

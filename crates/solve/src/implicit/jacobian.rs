@@ -101,7 +101,6 @@ impl Jacobian {
     }
 
     /// The rate itself at the state, without sources of place and time.
-    #[cfg(test)]
     pub(super) fn rate(&self) -> Vec<f64> {
         let inner = &mut *self.lock();
         inner.tangent.eval(self.t, &inner.state, &mut inner.rate);

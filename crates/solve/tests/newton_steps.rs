@@ -1,21 +1,20 @@
-//! Products, blocks and steps on curved meshes of all shapes, with every condition.
+//! Newton steps on curved meshes of all shapes, with every condition: products, blocks, steady states,
+//! restarts, threads, ranks, and set-ups that have none.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::sync::Arc;
 
 use dgsuite_basis::NodeSet;
 use dgsuite_basis::correction::Parameter;
 use dgsuite_gpu::comm::{Communicator, on_each, threads};
-use dgsuite_mesh::{Mesh, Shape, generate};
+use dgsuite_mesh::{Across, Mesh, Shape, generate};
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::{Euler, Exact, Given, NavierStokes};
-
-use super::blocks::Blocks;
-use super::colours::Coloured;
-use super::factors::{Factors, blocks_below, blocks_of, restricted};
-use super::jacobian::Jacobian;
-use super::*;
-use crate::flow::Flow;
-use crate::setup::{Law, Riemann};
+use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Precision, Riemann, Setup, SplitFlux};
+use dgsuite_solve::implicit::{consistency, lacks, rate_and_product};
+use dgsuite_solve::setup::Newton;
+use dgsuite_timeint::NewtonStep;
 
 /// A smooth subsonic flow that varies in all directions, `(ρ, ρv, ρE)`.
 struct Smooth {
@@ -141,17 +140,6 @@ fn cases() -> Vec<(&'static str, Setup)> {
     ]
 }
 
-/// The Jacobian of a set-up at a smooth state, with the state.
-fn jacobian(setup: &Setup) -> (Jacobian, Vec<f64>) {
-    let dim = setup.mesh.dim();
-    let flow = Flow::new(setup.clone(), &Smooth { dim, size: 0.05 }, 0.0).unwrap();
-    let u = flow.save().fields;
-    let host = Arc::new(Host::new(1).unwrap());
-    let mut jacobian = Jacobian::new(setup, &host, None, dim + 2).unwrap();
-    jacobian.linearise(0.0, &u);
-    (jacobian, u)
-}
-
 fn largest(x: impl IntoIterator<Item = f64>) -> f64 {
     x.into_iter().fold(0.0, |m, x| m.max(x.abs()))
 }
@@ -159,16 +147,16 @@ fn largest(x: impl IntoIterator<Item = f64>) -> f64 {
 #[test]
 fn products_are_derivatives_of_the_rate() {
     for (name, setup) in cases() {
-        let (mut jacobian, u) = jacobian(&setup);
+        let smooth = Smooth { dim: setup.mesh.dim(), size: 0.05 };
+        let mut flow = Flow::new(setup.clone(), &smooth, 0.0).unwrap();
+        let u = flow.save().fields;
         let v = scattered(u.len(), 7);
-        let mut product = vec![0.0; u.len()];
-        jacobian.multiply(&v, &mut product);
+        let (rate, product) = rate_and_product(&setup, &u, &v).unwrap();
         // Central differences; larger ones cross kinks of the numerical flux.
         let h = 3e-7;
-        let mut at = |h: f64| {
+        let at = |h: f64| {
             let moved: Vec<f64> = u.iter().zip(&v).map(|(u, v)| u + h * v).collect();
-            jacobian.linearise(0.0, &moved);
-            jacobian.rate()
+            rate_and_product(&setup, &moved, &v).unwrap().0
         };
         let (above, below) = (at(h), at(-h));
         let differences = above.iter().zip(&below).map(|(a, b)| (a - b) / (2.0 * h));
@@ -176,11 +164,8 @@ fn products_are_derivatives_of_the_rate() {
         let error = error / largest(product.iter().copied());
         assert!(error < 1e-6, "{name}: {error:.1e}");
         // The rate is that of the solver's steps.
-        jacobian.linearise(0.0, &u);
-        let mut flow = Flow::new(setup.clone(), &Smooth { dim: setup.mesh.dim(), size: 0.05 }, 0.0).unwrap();
         let dt = 1e-6 * flow.stable_dt().unwrap();
         flow.step(dt).unwrap();
-        let rate = jacobian.rate();
         let after = flow.save().fields;
         let taken = after.iter().zip(&u).zip(&rate).map(|((a, b), r)| (a - b) / dt - r);
         let error = largest(taken) / largest(rate.iter().copied());
@@ -191,58 +176,22 @@ fn products_are_derivatives_of_the_rate() {
 #[test]
 fn blocks_and_the_problem_of_order_one_are_parts_of_the_products() {
     for (name, setup) in cases() {
-        let (jacobian, u) = jacobian(&setup);
-        let (whole, between) = whole_of(&setup);
-        let (coloured, neighbours) = (Coloured::new(&whole.neighbours), &whole.neighbours);
-        let blocks = Blocks::new(&jacobian, &whole, &coloured.near);
-        let offsets = &jacobian.offsets;
-        let mut y = vec![0.0; u.len()];
-        for e in [0, (offsets.len() - 1) / 2] {
-            let range = offsets[e]..offsets[e + 1];
-            let v = scattered(range.len(), e as u64 + 3);
-            let mut whole = vec![0.0; u.len()];
-            whole[range.clone()].copy_from_slice(&v);
-            jacobian.multiply(&whole, &mut y);
-            let mut rest = y[range.clone()].to_vec();
-            dense::add_product(blocks.of(e), &v, 1.0, &mut rest);
-            assert!(largest(rest.iter().copied()) < 1e-12 * largest(y.iter().copied()), "{name}");
-            // Beyond the neighbours nothing depends on the element.
-            let far = (0..offsets.len() - 1).filter(|o| *o != e && !neighbours[e].contains(&(*o as u32)));
-            far.for_each(|o| assert!(y[offsets[o]..offsets[o + 1]].iter().all(|y| *y == 0.0), "{name} {o}"));
-        }
-        // All blocks of order one at once, and all of the space itself.
-        let Some(between) = between else { panic!("{name}: no order below") };
-        let order: Vec<u32> = (0..offsets.len() as u32 - 1).rev().collect();
-        let fine = blocks_of(&jacobian, &whole, &coloured).unwrap();
-        let same = restricted(&fine, &between, jacobian.fields());
-        let below = blocks_below(&jacobian, &whole, &between, &coloured).unwrap();
-        for (a, b) in below.rows.iter().flatten().zip(same.rows.iter().flatten()) {
-            let size = largest(a.1.iter().copied()) + 1e-3;
-            let error = largest(a.1.iter().zip(&b.1).map(|(a, b)| a - b));
-            assert!(a.0 == b.0 && error < 1e-10 * size, "{name}: {error:.1e}");
-        }
-        for (matrix, between) in [(below, Some(between)), (fine, None)] {
-            let parts = Factors::new(matrix, &order, between);
-            let w = scattered(parts.len(), 11);
-            let mut fine = vec![0.0; u.len()];
-            parts.prolongate(offsets, &w, &mut fine);
-            jacobian.multiply(&fine, &mut y);
-            let mut restricted = vec![0.0; w.len()];
-            parts.restrict(offsets, &y, &mut restricted);
-            let size = largest(restricted.iter().copied());
-            parts.add_product(&w, &mut restricted);
-            assert!(largest(restricted) < 1e-11 * size, "{name}");
-        }
+        let smooth = Smooth { dim: setup.mesh.dim(), size: 0.05 };
+        let u = Flow::new(setup.clone(), &smooth, 0.0).unwrap().save().fields;
+        let mut seed = 3;
+        let direction = |n: usize| {
+            seed += 4;
+            scattered(n, seed)
+        };
+        let Some(found) = consistency(&setup, &u, direction).unwrap() else {
+            panic!("{name}: no order below")
+        };
+        assert!(found.blocks < 1e-12 && found.beyond == 0.0, "{name}: {found:?}");
+        assert!(
+            found.below < 1e-10 && found.matrices.iter().all(|error| *error < 1e-11),
+            "{name}: {found:?}"
+        );
     }
-}
-
-/// All elements of a set-up, with their prolongations.
-fn whole_of(setup: &Setup) -> (Whole, Option<Vec<Arc<Between>>>) {
-    let host = Arc::new(Host::new(1).unwrap());
-    let tangent = tangent::discretization(setup, &host, None).unwrap();
-    let whole = Whole::new(&setup.mesh, &tangent, setup.mesh.dim() + 2).unwrap();
-    let between = between(&tangent, &whole).unwrap();
-    (whole, between)
 }
 
 #[test]
@@ -320,8 +269,14 @@ fn the_largest_rate_is_where_a_uniform_flow_is_disturbed() {
     let rate = flow.largest_rate().unwrap().unwrap();
     assert!(rate.change > 1e-3 && rate.change < 1.0, "{rate:?}");
     let mesh = curved(Shape::Triangle, 4);
-    let near = &whole::neighbours(&mesh, &[], &[])[element];
-    assert!(rate.element == element || near.contains(&(rate.element as u32)), "{rate:?} {near:?}");
+    let near = mesh.faces.iter().any(|face| {
+        let (Across::Interior { plus, .. } | Across::Periodic { plus, .. }) = face.across else {
+            return false;
+        };
+        let sides = [face.minus.element, plus.element].map(|e| e as usize);
+        sides.contains(&element) && sides.contains(&rate.element)
+    });
+    assert!(near, "{rate:?}");
 }
 
 #[test]
@@ -427,10 +382,10 @@ fn set_ups_without_newton_steps_are_told_why() {
     let law = || Law::Euler { gamma: 1.4, gas_constant: 1.0 };
     let lack = |setup: &Setup| lacks(setup).unwrap_or_default();
     assert_eq!(lack(&setup(&mesh, law(), 2)), "");
-    assert!(lack(&setup(&mesh, law(), 2).split(crate::two_point::SplitFlux::Ranocha)).contains("split"));
-    let single = Setup { precision: crate::precision::Precision::Single, ..setup(&mesh, law(), 2) };
+    assert!(lack(&setup(&mesh, law(), 2).split(SplitFlux::Ranocha)).contains("split"));
+    let single = Setup { precision: Precision::Single, ..setup(&mesh, law(), 2) };
     assert!(lack(&single).contains("precision: double"));
-    let split = setup(&mesh, law(), 2).split(crate::two_point::SplitFlux::Ranocha);
+    let split = setup(&mesh, law(), 2).split(SplitFlux::Ranocha);
     let refused = Flow::new(split, stream(2).as_ref(), 0.0).err().map(|error| error.to_string());
     assert!(refused.is_some_and(|said| said.contains("no split form")));
     let advection = Setup::new(mesh, Law::Advection { velocity: vec![1.0, 0.0] }, 1);
