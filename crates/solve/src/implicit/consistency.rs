@@ -56,7 +56,7 @@ pub fn consistency(
     of_blocks(&jacobian, &whole, &coloured, &mut direction, &mut found);
     // All blocks of order one at once, and all of the space itself.
     let fine = blocks_of(&jacobian, &whole, &coloured).map_err(OpsError::from)?;
-    let same = restricted(&fine, &between, jacobian.fields());
+    let same = restricted(&host, &fine, &between, jacobian.fields());
     let below = blocks_below(&jacobian, &whole, &between, &coloured).map_err(OpsError::from)?;
     for (a, b) in below.rows.iter().flatten().zip(same.rows.iter().flatten()) {
         let error =

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use dgsuite_gpu::cuda::{Args, Cuda, CudaSummation, DeviceBuffer, Function, LaunchConfig, Source};
-use dgsuite_gpu::{CudaVector, GpuError, Scalar, Vector};
+use dgsuite_gpu::{CudaVector, GpuError, Host, Scalar, Vector};
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{OpsError, PackScalar};
 
@@ -145,6 +145,7 @@ enum Smoother {
 /// Operator and preconditioner on a device.
 pub(crate) struct DeviceParts {
     cuda: Cuda,
+    host: Arc<Host>,
     whole: Whole,
     summation: Arc<CudaSummation>,
     /// Messages to the devices of other ranks, and vectors of the whole mesh.
@@ -215,6 +216,7 @@ impl DeviceParts {
             None => None,
         };
         Ok(Self {
+            host: Arc::clone(description.host()),
             summation,
             across,
             whole,
@@ -348,7 +350,7 @@ impl Parts for DeviceParts {
         };
         let Some(smaller) = below.as_deref().or(factors.as_deref()) else { return Ok(()) };
         let shifts = self.whole.of_elements(&self.shifts.to_vec()?);
-        let order = least_discarded_fill(&smaller.matrix()?.couplings(&shifts));
+        let order = least_discarded_fill(&smaller.matrix()?.couplings(&self.host, &shifts));
         for each in below.into_iter().chain(factors) {
             each.eliminate(&self.cuda, &order)?;
         }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use dgsuite_gpu::Host;
 use dgsuite_gpu::comm::CommError;
+use rayon::prelude::*;
 
 use super::between::Between;
 use super::colours::Coloured;
 use super::dense;
 use super::jacobian::Jacobian;
-use super::matrix::BlockMatrix;
+use super::matrix::{BlockMatrix, Levels, Row};
 use super::whole::Whole;
 
 /// Takes the blocks `−∂R_e/∂u_c` of elements `e` and their neighbours `c` from products with directions that
@@ -77,8 +78,13 @@ pub(super) fn blocks_below(
 }
 
 /// The same blocks from those of the space itself.
-pub(super) fn restricted(fine: &BlockMatrix, between: &[Arc<Between>], fields: usize) -> BlockMatrix {
-    let rows = fine.rows.iter().zip(between).map(|(row, own)| {
+pub(super) fn restricted(
+    host: &Host,
+    fine: &BlockMatrix,
+    between: &[Arc<Between>],
+    fields: usize,
+) -> BlockMatrix {
+    let row_of = |(row, own): (&Row, &Arc<Between>)| {
         let one = |(column, block): &(u32, Vec<f64>)| {
             let other = &between[*column as usize];
             let (n, m) = (fields * own.coarse, fields * other.coarse);
@@ -104,10 +110,11 @@ pub(super) fn restricted(fine: &BlockMatrix, between: &[Arc<Between>], fields: u
             (*column, product)
         };
         row.iter().map(one).collect()
-    });
+    };
+    let rows: Vec<Row> = host.install(|| fine.rows.par_iter().zip(between).map(row_of).collect());
     let mut offsets = vec![0];
     between.iter().enumerate().for_each(|(e, own)| offsets.push(offsets[e] + fields * own.coarse));
-    BlockMatrix { rows: rows.collect(), offsets }
+    BlockMatrix { rows, offsets }
 }
 
 /// Incomplete factors of a matrix of blocks.
@@ -119,6 +126,7 @@ pub(super) struct Factors {
     /// The Jacobian's part, and the factors of the same with pseudo-time.
     jacobian: BlockMatrix,
     factors: BlockMatrix,
+    levels: Levels,
     r: Vec<f64>,
     z: Vec<f64>,
 }
@@ -128,8 +136,8 @@ impl Factors {
     pub(super) fn new(matrix: BlockMatrix, order: &[u32], between: Option<Vec<Arc<Between>>>) -> Self {
         let jacobian = matrix.in_order(order);
         let zeros = vec![0.0; jacobian.offsets[order.len()]];
-        let factors = jacobian.clone();
-        Self { order: order.to_vec(), between, factors, jacobian, r: zeros.clone(), z: zeros }
+        let (factors, levels) = (jacobian.clone(), jacobian.levels());
+        Self { order: order.to_vec(), between, factors, levels, jacobian, r: zeros.clone(), z: zeros }
     }
 
     /// Adds pseudo-time, with `1/Δτ_e` in `shifts`, and factorises. Returns `false` if this is impossible.
@@ -137,14 +145,14 @@ impl Factors {
         let Self { factors, order, .. } = self;
         factors.copy_from(&self.jacobian);
         factors.add_to_diagonal(|row| shifts[order[row] as usize]);
-        factors.factorise(host)
+        factors.factorise(host, &self.levels)
     }
 
     /// `z ← z + P A⁻¹ R r`; the entries of an element begin at `offsets`.
-    pub(super) fn add_correction(&mut self, offsets: &[usize], r: &[f64], z: &mut [f64]) {
+    pub(super) fn add_correction(&mut self, host: &Host, offsets: &[usize], r: &[f64], z: &mut [f64]) {
         let (mut right, mut found) = (std::mem::take(&mut self.r), std::mem::take(&mut self.z));
         self.restrict(offsets, r, &mut right);
-        self.factors.solve(&right, &mut found);
+        self.factors.solve(host, &self.levels, &right, &mut found);
         // Factors of a matrix that is nearly singular do not help.
         if found.iter().all(|x| x.is_finite()) {
             self.prolongate(offsets, &found, z);

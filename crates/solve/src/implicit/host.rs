@@ -91,12 +91,12 @@ impl HostParts {
     fn correct(&self, factors: &mut Factors, r: &[f64], z: &mut [f64]) {
         let (r, whole) = (self.without_scale(r), &self.whole);
         if !whole.on_ranks() {
-            return factors.add_correction(&whole.offsets, &r, z);
+            return factors.add_correction(&self.host, &whole.offsets, &r, z);
         }
         let [whole_r, whole_z] = &mut *self.gathered.borrow_mut();
         whole.gather(&r, whole_r);
         whole.put(z, whole_z);
-        factors.add_correction(&whole.offsets, whole_r, whole_z);
+        factors.add_correction(&self.host, &whole.offsets, whole_r, whole_z);
         whole.pick(whole_z, z);
     }
 }
@@ -160,13 +160,13 @@ impl Parts for HostParts {
         let fits = self.between.is_none() || bytes <= self.factor_bytes;
         let fine = fits.then(|| factors::blocks_of(jacobian, whole, coloured)).transpose()?;
         let below = self.between.as_ref().map(|between| match &fine {
-            Some(fine) => Ok(factors::restricted(fine, between, jacobian.fields())),
+            Some(fine) => Ok(factors::restricted(&self.host, fine, between, jacobian.fields())),
             None => factors::blocks_below(jacobian, whole, between, coloured),
         });
         let below = below.transpose()?;
         // The order is that of the smaller matrix.
         let shifts = whole.of_elements(&self.shifts);
-        let couplings = below.as_ref().or(fine.as_ref()).map(|matrix| matrix.couplings(&shifts));
+        let couplings = below.as_ref().or(fine.as_ref()).map(|matrix| matrix.couplings(&self.host, &shifts));
         let order = least_discarded_fill(&couplings.unwrap_or_default());
         let blocks = fine.is_none().then(|| Blocks::new(jacobian, whole, &coloured.near));
         let between = self.between.clone();

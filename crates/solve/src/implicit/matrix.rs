@@ -76,25 +76,25 @@ impl BlockMatrix {
     }
 
     /// The norms of `D_i⁻¹ A_ik` and `D_k⁻¹ A_ki` for all neighbours `k` of each row `i`, with pseudo-time.
-    pub(super) fn couplings(&self, shifts: &[f64]) -> Vec<Vec<(u32, [f64; 2])>> {
-        let scaled: Vec<Vec<(u32, f64)>> = (0..self.rows.len())
-            .map(|i| {
-                let n = self.size(i);
-                let mut inverse = vec![0.0; n * n];
-                if let Some((_, own)) = self.rows[i].iter().find(|(column, _)| *column as usize == i) {
-                    inverse.copy_from_slice(own);
-                    (0..n).for_each(|k| inverse[k * n + k] += shifts[i]);
-                }
-                dense::invert(&mut inverse, n);
-                let others = self.rows[i].iter().filter(|(column, _)| *column as usize != i);
-                let norm = |(column, block): &(u32, Vec<f64>)| {
-                    let mut product = vec![0.0; block.len()];
-                    dense::subtract_product(&inverse, block, n, n, &mut product);
-                    (*column, product.iter().map(|x| x * x).sum::<f64>().sqrt())
-                };
-                others.map(norm).collect()
-            })
-            .collect();
+    pub(super) fn couplings(&self, host: &Host, shifts: &[f64]) -> Vec<Vec<(u32, [f64; 2])>> {
+        let row = |i: usize| -> Vec<(u32, f64)> {
+            let n = self.size(i);
+            let mut inverse = vec![0.0; n * n];
+            if let Some((_, own)) = self.rows[i].iter().find(|(column, _)| *column as usize == i) {
+                inverse.copy_from_slice(own);
+                (0..n).for_each(|k| inverse[k * n + k] += shifts[i]);
+            }
+            dense::invert(&mut inverse, n);
+            let others = self.rows[i].iter().filter(|(column, _)| *column as usize != i);
+            let norm = |(column, block): &(u32, Vec<f64>)| {
+                let mut product = vec![0.0; block.len()];
+                dense::subtract_product(&inverse, block, n, n, &mut product);
+                (*column, product.iter().map(|x| x * x).sum::<f64>().sqrt())
+            };
+            others.map(norm).collect()
+        };
+        let scaled: Vec<Vec<(u32, f64)>> =
+            host.install(|| (0..self.rows.len()).into_par_iter().map(row).collect());
         let back = |i: u32, k: u32| {
             let row = &scaled[k as usize];
             row.binary_search_by_key(&i, |(column, _)| *column).map_or(0.0, |at| row[at].1)
@@ -109,26 +109,23 @@ impl BlockMatrix {
         }
     }
 
-    /// The rows that can be eliminated at a time: each level needs those before it.
-    fn levels(&self) -> Vec<Vec<usize>> {
-        let mut level = vec![0; self.rows.len()];
-        let mut levels: Vec<Vec<usize>> = Vec::new();
-        for (e, row) in self.rows.iter().enumerate() {
-            let before = row.iter().map(|(column, _)| *column as usize).take_while(|&column| column < e);
-            level[e] = before.map(|column| level[column] + 1).max().unwrap_or(0);
-            if levels.len() <= level[e] {
-                levels.resize(level[e] + 1, Vec::new());
-            }
-            levels[level[e]].push(e);
-        }
-        levels
+    /// The rows that can be solved at a time, from the first row to the last and back: each level needs those
+    /// before it.
+    pub(super) fn levels(&self) -> Levels {
+        let n = self.rows.len();
+        let before = |e: usize, column: &&(u32, Vec<f64>)| (column.0 as usize) < e;
+        let lower = in_levels(0..n, |e| self.rows[e].iter().take_while(move |column| before(e, column)));
+        let upper = in_levels((0..n).rev(), |e| {
+            self.rows[e].iter().rev().take_while(move |(column, _)| *column as usize > e)
+        });
+        Levels { lower, upper }
     }
 
     /// Incomplete factors in the places of the blocks, with inverted diagonals (Meijerink & van der Vorst
     /// 1977, for blocks). Returns `false` if a diagonal block is singular; the factors are then not usable.
-    pub(super) fn factorise(&mut self, host: &Host) -> bool {
-        for level in self.levels() {
-            let take = |&e: &usize| (e, std::mem::take(&mut self.rows[e]));
+    pub(super) fn factorise(&mut self, host: &Host, levels: &Levels) -> bool {
+        for level in &levels.lower {
+            let take = |&e: &u32| (e as usize, std::mem::take(&mut self.rows[e as usize]));
             let mut rows: Vec<(usize, Row)> = level.iter().map(take).collect();
             let eliminate = |(e, row): &mut (usize, Row)| self.eliminate(*e, row);
             let regular = host.install(|| rows.par_iter_mut().map(eliminate).reduce(|| true, |a, b| a && b));
@@ -167,31 +164,90 @@ impl BlockMatrix {
     }
 
     /// Solves with the factors.
-    pub(super) fn solve(&self, r: &[f64], x: &mut [f64]) {
-        for (e, row) in self.rows.iter().enumerate() {
-            let mut sum = r[self.range(e)].to_vec();
-            for (column, block) in row.iter().take_while(|(c, _)| (*c as usize) < e) {
-                dense::add_product(block, &x[self.range(*column as usize)], -1.0, &mut sum);
+    pub(super) fn solve(&self, host: &Host, levels: &Levels, r: &[f64], x: &mut [f64]) {
+        host.install(|| {
+            for level in &levels.lower {
+                self.solve_rows(host, level, x, |e, x| {
+                    let mut sum = r[self.range(e)].to_vec();
+                    for (column, block) in self.rows[e].iter().take_while(|(c, _)| (*c as usize) < e) {
+                        dense::add_product(block, &x[self.range(*column as usize)], -1.0, &mut sum);
+                    }
+                    sum
+                });
             }
-            x[self.range(e)].copy_from_slice(&sum);
+            for level in &levels.upper {
+                self.solve_rows(host, level, x, |e, x| {
+                    let mut sum = x[self.range(e)].to_vec();
+                    let mut solved = vec![0.0; sum.len()];
+                    let mut own = None;
+                    for (column, block) in self.rows[e].iter().skip_while(|(c, _)| (*c as usize) < e) {
+                        if *column as usize == e {
+                            own = Some(block);
+                        } else {
+                            dense::add_product(block, &x[self.range(*column as usize)], -1.0, &mut sum);
+                        }
+                    }
+                    if let Some(own) = own {
+                        dense::add_product(own, &sum, 1.0, &mut solved);
+                    }
+                    solved
+                });
+            }
+        });
+    }
+
+    /// Sets the entries of the rows of a level, which do not depend on each other.
+    fn solve_rows(
+        &self,
+        host: &Host,
+        level: &[u32],
+        x: &mut [f64],
+        row: impl Fn(usize, &[f64]) -> Vec<f64> + Sync,
+    ) {
+        let numbers = |e: u32| self.rows[e as usize].iter().map(|(_, block)| block.len()).sum::<usize>();
+        // Small rows are not worth another thread.
+        let at_once = level.first().map_or(1, |&e| TASK.div_ceil(numbers(e).max(1)));
+        if host.n_threads() == 1 || level.len() <= at_once {
+            for &e in level {
+                let found = row(e as usize, x);
+                x[self.range(e as usize)].copy_from_slice(&found);
+            }
+            return;
         }
-        for (e, row) in self.rows.iter().enumerate().rev() {
-            let mut sum = x[self.range(e)].to_vec();
-            let mut own = None;
-            for (column, block) in row.iter().skip_while(|(c, _)| (*c as usize) < e) {
-                if *column as usize == e {
-                    own = Some(block);
-                } else {
-                    dense::add_product(block, &x[self.range(*column as usize)], -1.0, &mut sum);
-                }
-            }
-            if let Some(own) = own {
-                let range = self.range(e);
-                x[range.clone()].fill(0.0);
-                dense::add_product(own, &sum, 1.0, &mut x[range]);
-            }
+        let seen: &[f64] = x;
+        let found: Vec<Vec<f64>> =
+            level.par_iter().with_min_len(at_once).map(|&e| row(e as usize, seen)).collect();
+        for (&e, found) in level.iter().zip(found) {
+            x[self.range(e as usize)].copy_from_slice(&found);
         }
     }
+}
+
+/// Rows of levels, by their numbers in the order of elimination.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Levels {
+    lower: Vec<Vec<u32>>,
+    upper: Vec<Vec<u32>>,
+}
+
+/// Numbers of blocks that one task reads at least.
+const TASK: usize = 1 << 15;
+
+/// The rows of each level, where row `e` needs the columns `before(e)`.
+fn in_levels<'a, I: Iterator<Item = &'a (u32, Vec<f64>)>>(
+    rows: impl ExactSizeIterator<Item = usize>,
+    before: impl Fn(usize) -> I,
+) -> Vec<Vec<u32>> {
+    let mut level = vec![0; rows.len()];
+    let mut levels: Vec<Vec<u32>> = Vec::new();
+    for e in rows {
+        level[e] = before(e).map(|(column, _)| level[*column as usize] + 1).max().unwrap_or(0);
+        if levels.len() <= level[e] {
+            levels.resize(level[e] + 1, Vec::new());
+        }
+        levels[level[e]].push(e as u32);
+    }
+    levels
 }
 
 #[cfg(test)]
@@ -235,10 +291,11 @@ mod tests {
             let mut found = Vec::new();
             for threads in [1, 2] {
                 let mut factors = matrix.clone().in_order(&order);
-                assert!(factors.factorise(&Host::new(threads).unwrap()));
+                let (host, levels) = (Host::new(threads).unwrap(), factors.levels());
+                assert!(factors.factorise(&host, &levels));
                 let right: Vec<f64> = order.iter().flat_map(|&e| r[2 * e as usize..][..2].to_vec()).collect();
                 let mut solved = vec![0.0; 2 * n];
-                factors.solve(&right, &mut solved);
+                factors.solve(&host, &levels, &right, &mut solved);
                 for (k, &e) in order.iter().enumerate() {
                     for i in 0..2 {
                         let error = solved[2 * k + i] - x[2 * e as usize + i];
@@ -256,11 +313,11 @@ mod tests {
         let host = Host::new(1).unwrap();
         let whole = chain(4);
         // A failure leaves all rows, so that the next attempt begins with the same places.
-        let mut factors = whole.clone();
+        let (mut factors, levels) = (whole.clone(), whole.levels());
         factors.rows[1][1].1.fill(0.0);
         factors.rows[1][0].1.fill(0.0);
-        assert!(!factors.factorise(&host));
+        assert!(!factors.factorise(&host, &levels));
         factors.copy_from(&whole);
-        assert!(factors.factorise(&host));
+        assert!(factors.factorise(&host, &levels));
     }
 }
