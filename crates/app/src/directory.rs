@@ -96,6 +96,11 @@ impl Directory {
         self.root.join("fields").join("failed.vtu")
     }
 
+    /// Path of the residual of a run that has not become steady.
+    pub fn residual(&self) -> PathBuf {
+        self.root.join("fields").join("residual.vtu")
+    }
+
     /// Path of the picture of a study's errors.
     pub fn convergence(&self) -> PathBuf {
         self.root.join("convergence.svg")

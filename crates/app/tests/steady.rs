@@ -209,6 +209,10 @@ fn newton_steps_need_no_damping_between_walls() {
     let outcome = short.dgsuite(&[&["run", "case.yaml"][..], &newton, &most].concat());
     assert!(outcome.code == 1 && outcome.stderr.contains("time.newton.growth"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("the residual is largest in element "), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("fields/residual.vtu"), "{}", outcome.stderr);
+    let fields = std::fs::read(short.path("out/case/fields/residual.vtu")).unwrap();
+    let text = String::from_utf8_lossy(&fields);
+    assert!(["rho", "rho_u", "rho_v", "rho_E"].iter().all(|name| text.contains(&format!("Name=\"{name}\""))));
 }
 
 #[test]

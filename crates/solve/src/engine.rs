@@ -21,7 +21,7 @@ use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
 use dgsuite_timeint::{Rhs, Scheme, Stage, StageFailure, Stepper, TimePoint};
 pub use newton::LargestRate;
-pub(crate) use newton::{NewtonSteps, largest_rate};
+pub(crate) use newton::{NewtonSteps, largest_of, relative_rates};
 pub(crate) use norms::{norms, perturbed};
 use std::sync::Arc;
 

@@ -373,6 +373,24 @@ impl Flow {
         largest.map_err(|e| self.located(e))
     }
 
+    /// How much an explicit step of its element would change each conserved variable, relative to its largest
+    /// size in the domain, on the lattice of order `order`: where a flow is not steady yet. `None` without
+    /// Newton steps; nothing on ranks other than the first. Collective.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn relative_rates(&mut self, order: usize) -> Result<Option<Vec<SampledSet>>, SystemError> {
+        let t = self.time;
+        let Some(newton) = self.engine.newton() else { return Ok(None) };
+        let rates = newton.relative_rates(t, order).map_err(|e| self.located(e))?;
+        let set = |sample: Sample| {
+            let elements = sample.elements.iter().map(|&e| self.setup.mesh.tag(e)).collect();
+            let Sample { shape, points, values, .. } = sample;
+            SampledSet { shape, points, values, gradients: Vec::new(), elements }
+        };
+        Ok(Some(rates.into_iter().map(in_order).map(set).collect()))
+    }
+
     /// What the Newton steps have cost so far.
     #[must_use]
     pub fn newton_statistics(&self) -> Option<NewtonStatistics> {

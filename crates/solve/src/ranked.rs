@@ -450,6 +450,13 @@ impl NewtonSteps for Ranked {
         taken
     }
 
+    fn relative_rates(&mut self, t: f64, order: usize) -> Result<Vec<Sample>, OpsError> {
+        let own = self.inner.newton().map_or(Ok(Vec::new()), |newton| newton.relative_rates(t, order))?;
+        let all = self.sampled(&own);
+        self.checked()?;
+        Ok(all)
+    }
+
     fn largest_rate(&mut self, t: f64) -> Result<Option<LargestRate>, OpsError> {
         let largest = self.inner.newton().map_or(Ok(None), |newton| newton.largest_rate(t));
         self.checked()?;

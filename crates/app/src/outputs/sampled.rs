@@ -164,6 +164,31 @@ fn block(
     CellBlock { shape: set.shape, order, points: set.points, point_data, cell_data }
 }
 
+/// Writes how much an explicit step would change each conserved variable, as fields with their names.
+///
+/// # Errors
+/// The errors of the writer.
+pub fn write_rates(
+    sets: Vec<SampledSet>,
+    variables: &[&str],
+    lattice_order: usize,
+    path: &Path,
+) -> Result<(), WriterError> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)
+            .map_err(|source| WriterError::Io { path: parent.to_owned(), source })?;
+    }
+    let piece = |set: SampledSet| {
+        let fields = variables.iter().zip(set.values);
+        let point_data = fields.map(|(name, values)| Field::real(*name, 1, values)).collect();
+        let ids = set.elements.iter().map(|&e| i64::try_from(e).unwrap_or(i64::MAX)).collect();
+        let cell_data = vec![Field::integer("element_id", 1, ids)];
+        CellBlock { shape: set.shape, order: lattice_order, points: set.points, point_data, cell_data }
+    };
+    let fields = UnstructuredFields { time: 0.0, pieces: sets.into_iter().map(piece).collect() };
+    fields.write(path, &VtuOptions::default()).map(|_| ())
+}
+
 /// Writes the state at which a run failed, beside its other fields.
 ///
 /// # Errors

@@ -325,6 +325,22 @@ impl<'a> Outputs<'a> {
         Ok(path)
     }
 
+    /// Writes where the flow of a run is not steady, and returns the path; `None` without Newton steps, and
+    /// on ranks other than the first. Collective.
+    ///
+    /// # Errors
+    /// The errors of the solver and of the file system.
+    pub fn write_rates(&self, solver: &mut Flow) -> Result<Option<PathBuf>, RunError> {
+        let order = sampled::lattice_order(self.plan.setup.order, self.plan.setup.mesh.max_order());
+        let Some(sets) = solver.relative_rates(order)? else { return Ok(None) };
+        if self.plan.setup.comm.rank() != ROOT {
+            return Ok(None);
+        }
+        let path = self.directory.residual();
+        sampled::write_rates(sets, &solver.variables(), order, &path)?;
+        Ok(Some(path))
+    }
+
     /// Returns the newest checkpoint of this run, or of the run that it continues.
     pub fn latest_checkpoint(&self) -> Option<&PathBuf> {
         self.outputs.iter().find_map(|open| open.writer.latest())

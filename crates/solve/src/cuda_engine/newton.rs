@@ -1,12 +1,12 @@
 //! Newton steps on a device.
 
 use dgsuite_gpu::Vector as _;
-use dgsuite_ops::{OpsError, PackScalar};
+use dgsuite_ops::{OpsError, PackScalar, Sample};
 use dgsuite_timeint::NewtonStep;
 
 use super::CudaEngine;
 use crate::SystemError;
-use crate::engine::{LargestRate, NewtonSteps, largest_rate};
+use crate::engine::{LargestRate, NewtonSteps, largest_of, relative_rates};
 use crate::implicit::Implicit;
 use crate::setup::{Newton, Setup};
 
@@ -25,11 +25,17 @@ impl<T: PackScalar> NewtonSteps for CudaEngine<T> {
         implicit.step(state)
     }
 
-    fn largest_rate(&mut self, t: f64) -> Result<Option<LargestRate>, OpsError> {
+    fn relative_rates(&mut self, t: f64, order: usize) -> Result<Vec<Sample>, OpsError> {
         let mut du = self.u.zeros_like()?;
         self.discretization.eval(t, self.u.buffer(), du.buffer_mut())?;
         self.discretization.time_step(self.u.buffer(), true)?;
         let (steps, du) = (self.discretization.local_steps()?, du.buffer().to_vec()?);
-        Ok(largest_rate(self.description(), &self.state(), &du, &steps))
+        Ok(relative_rates(self.description(), (&self.state(), &du), &steps, order))
+    }
+
+    fn largest_rate(&mut self, t: f64) -> Result<Option<LargestRate>, OpsError> {
+        let order = self.description().order() + 1;
+        let rates = self.relative_rates(t, order)?;
+        Ok(largest_of(self.description(), &rates))
     }
 }

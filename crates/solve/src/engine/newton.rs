@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dgsuite_ops::{Discretization, OpsError, PackScalar, Ranks};
+use dgsuite_ops::{Discretization, OpsError, PackScalar, Ranks, Sample};
 use dgsuite_timeint::NewtonStep;
 
 use super::HostEngine;
@@ -13,7 +13,9 @@ use crate::setup::{Newton, Setup};
 /// An engine that takes Newton steps towards a steady state.
 pub(crate) trait NewtonSteps {
     fn newton_step(&mut self, t: f64) -> Result<NewtonStep, OpsError>;
-    /// See [`largest_rate`].
+    /// See [`relative_rates`]. Collective.
+    fn relative_rates(&mut self, t: f64, order: usize) -> Result<Vec<Sample>, OpsError>;
+    /// Where the largest of them are, on a fine lattice. Collective.
     fn largest_rate(&mut self, t: f64) -> Result<Option<LargestRate>, OpsError>;
 }
 
@@ -30,17 +32,16 @@ pub struct LargestRate {
     pub change: f64,
 }
 
-/// The place at which an explicit step of its element would change a conserved variable most, relative to the
-/// variable's largest size, for a state `u` with rates `du` and the steps of all elements; `None` if nothing
-/// changes, or a rate is not a number.
-pub(crate) fn largest_rate<T: PackScalar>(
+/// How much an explicit step of its element would change each conserved variable, relative to the variable's
+/// largest size in the whole domain, on the lattice of an order: for a state `u` with rates `du` and the
+/// steps of all elements. Collective.
+pub(crate) fn relative_rates<T: PackScalar>(
     d: &Discretization<T>,
-    u: &[T],
-    du: &[T],
+    (u, du): (&[T], &[T]),
     steps: &[f64],
-) -> Option<LargestRate> {
-    let (variables, order) = (d.physics().variables(), d.order() + 1);
-    let mut sizes = vec![0.0_f64; variables.len()];
+    order: usize,
+) -> Vec<Sample> {
+    let mut sizes = vec![0.0_f64; d.physics().n_fields()];
     for sample in d.sample(u, order) {
         let fields = sizes.iter_mut().zip(&sample.values);
         fields.for_each(|(size, field)| *size = field.iter().fold(*size, |size, u| size.max(u.abs())));
@@ -48,14 +49,32 @@ pub(crate) fn largest_rate<T: PackScalar>(
     if let Some(ranks) = d.ranks() {
         ranks.max(&mut sizes);
     }
-    let mut largest: Option<LargestRate> = None;
-    for sample in d.sample(du, order) {
+    let mut rates = d.sample(du, order);
+    for sample in &mut rates {
         let in_element = sample.points.len() / sample.elements.len().max(1);
-        for ((field, variable), size) in sample.values.iter().zip(&variables).zip(&sizes) {
+        for (field, size) in sample.values.iter_mut().zip(&sizes) {
+            for (i, rate) in field.iter_mut().enumerate() {
+                // What is zero everywhere does not change.
+                let change = *rate * steps[sample.elements[i / in_element]];
+                *rate = if change == 0.0 { 0.0 } else { change / size };
+            }
+        }
+    }
+    rates
+}
+
+/// The place of the largest of [`relative_rates`]; `None` if nothing changes, or all that does is not a
+/// number. Collective.
+pub(crate) fn largest_of<T: PackScalar>(d: &Discretization<T>, rates: &[Sample]) -> Option<LargestRate> {
+    let variables = d.physics().variables();
+    let mut largest: Option<LargestRate> = None;
+    for sample in rates {
+        let in_element = sample.points.len() / sample.elements.len().max(1);
+        for (field, variable) in sample.values.iter().zip(&variables) {
             for (i, (rate, &at)) in field.iter().zip(&sample.points).enumerate() {
-                let element = sample.elements[i / in_element];
-                let change = rate.abs() * steps[element] / size;
+                let change = rate.abs();
                 if change > largest.map_or(0.0, |largest| largest.change) && change.is_finite() {
+                    let element = sample.elements[i / in_element];
                     largest = Some(LargestRate { element, at, variable, change });
                 }
             }
@@ -106,10 +125,16 @@ impl<T: PackScalar> NewtonSteps for HostEngine<T> {
         host.install(|| implicit.step(state))
     }
 
-    fn largest_rate(&mut self, t: f64) -> Result<Option<LargestRate>, OpsError> {
+    fn relative_rates(&mut self, t: f64, order: usize) -> Result<Vec<Sample>, OpsError> {
         let (d, mut du, mut steps) = (&mut self.rhs.discretization, vec![T::ZERO; self.u.len()], Vec::new());
         d.eval(t, &self.u, &mut du);
         d.time_step(&self.u, Some(&mut steps))?;
-        Ok(largest_rate(d, &self.u, &du, &d.of_elements(&steps)))
+        Ok(relative_rates(d, (&self.u, &du), &d.of_elements(&steps), order))
+    }
+
+    fn largest_rate(&mut self, t: f64) -> Result<Option<LargestRate>, OpsError> {
+        let order = self.rhs.discretization.order() + 1;
+        let rates = self.relative_rates(t, order)?;
+        Ok(largest_of(&self.rhs.discretization, &rates))
     }
 }

@@ -66,6 +66,11 @@ pub(super) fn explain(
                 "the residual is largest in element {element} at ({x:.6}, {y:.6}, {z:.6}): an explicit step there changes {variable} by {change:.1e} of its largest value"
             ));
         }
+        match outputs.write_rates(solver) {
+            Ok(Some(path)) => log.warn(&format!("these changes of all variables are in {}", path.display())),
+            Ok(None) => {}
+            Err(second) => log.warn(&format!("the residual could not be written: {second}")),
+        }
         log.warn(match stagnant.is_some() {
             _ if plan.setup.newton.is_some() => {
                 "hint: if shares of steps are small, try a smaller time.newton.growth or start from the flow of a lower space.order (study.continued); if linear iterations are at their limit, a finer mesh or solver: explicit; the flow may have no steady state"
