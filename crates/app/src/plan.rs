@@ -419,6 +419,7 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
                 prandtl: *prandtl,
                 viscosity: *viscosity,
                 gas_constant: *gas_constant,
+                closure: None,
             }))
         }
         Model::Incompressible { viscosity, flow_rate } => {

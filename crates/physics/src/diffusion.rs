@@ -9,8 +9,13 @@ use crate::real::{Real, array};
 /// The diffusive flux `F_v(u, ∇u)` of a law with `N` unknowns in `D` space dimensions, and the diffusivity
 /// for step bounds.
 ///
-/// Index order: `grad[d][k] = ∂u_k/∂x_d` of the conserved unknowns, `flux[d][k]`. The flux is linear in the
-/// gradient.
+/// Index order: `grad[d][k] = ∂u_k/∂x_d` of the conserved unknowns, `flux[d][k]`. The flux need not be linear
+/// in the gradient.
+///
+/// # A coefficient of each element
+/// The flux may depend on one number of the element, such as the square of a mixing length. A value of the
+/// law contains it (`with_coefficient`), for formulas at single points and for printed code, where it is a
+/// parameter; the functions `…_with` take it as an argument instead, for packs of elements.
 pub trait Diffusion<const D: usize, const N: usize>: Clone + Send + Sync + 'static {
     /// The diffusive flux `F_v,d(u, ∇u)`.
     fn diffusive_flux<R: Real>(&self, u: &[R; N], grad: &[[R; N]; D]) -> [[R; N]; D];
@@ -32,6 +37,48 @@ pub trait Diffusion<const D: usize, const N: usize>: Clone + Send + Sync + 'stat
     /// Returns the largest kinematic diffusivity `ν_max` (length² per time) of a state, which bounds the
     /// step.
     fn diffusivity<R: Real>(&self, u: &[R; N]) -> R;
+
+    /// Returns the coefficient of an element from its filter width (a length), or `None` if the flux depends
+    /// on no coefficient.
+    fn coefficient(&self, _width: f64) -> Option<f64> {
+        None
+    }
+
+    /// Returns the law of an element with the coefficient `c`.
+    #[must_use]
+    fn with_coefficient(&self, _c: f64) -> Self {
+        self.clone()
+    }
+
+    /// [`diffusive_flux`](Self::diffusive_flux) with a coefficient.
+    #[inline(always)]
+    fn diffusive_flux_with<R: Real>(&self, u: &[R; N], grad: &[[R; N]; D], _c: R) -> [[R; N]; D] {
+        self.diffusive_flux(u, grad)
+    }
+
+    /// [`normal_diffusive_flux`](Self::normal_diffusive_flux) with a coefficient.
+    #[inline(always)]
+    fn normal_diffusive_flux_with<R: Real>(
+        &self,
+        u: &[R; N],
+        grad: &[[R; N]; D],
+        n: &[R; D],
+        _c: R,
+    ) -> [R; N] {
+        self.normal_diffusive_flux(u, grad, n)
+    }
+
+    /// [`diffusivity`](Self::diffusivity) of a state and its gradient with a coefficient.
+    #[inline(always)]
+    fn diffusivity_with<R: Real>(&self, u: &[R; N], _grad: &[[R; N]; D], _c: R) -> R {
+        self.diffusivity(u)
+    }
+
+    /// The coefficient of the law itself; in recorded formulas the parameter that stands for it.
+    #[inline(always)]
+    fn own_coefficient<R: Real>(&self) -> R {
+        R::lit(0.0)
+    }
 }
 
 /// No diffusion, `F_v = 0`: for functions that take a law with its diffusion, if the law has none.

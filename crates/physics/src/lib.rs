@@ -10,6 +10,7 @@
 //! | number types | [`Real`], [`Lanes`], [`Dual`], [`trace::Sym`] |
 //! | `∂u/∂t + ∇·F(u) = 0` | [`Law`]: [`Advection`], [`Euler`]; of incompressible flow [`Convection`], [`Incompressible`], [`Penalty`], [`Transport`] |
 //! | diffusive flux `F_v(u, ∇u)` | [`Diffusion`]: [`ScalarDiffusion`], [`NavierStokes`] |
+//! | eddy viscosity of unresolved scales | [`Closure`], [`closures::EddyViscosity`] |
 //! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Central`], [`Hll`], [`Hllc`], [`Roe`] (about a [`FaceMean`]), [`Slau2`], [`PenaltyFlux`], [`TransportFlux`] |
 //! | two-point flux `f#(u_l, u_r, n)` | [`TwoPointFlux`]: [`two_point::KennedyGruber`], [`two_point::Ranocha`], [`two_point::Central`] |
 //! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`CurvedSlipWall`], [`Symmetry`], [`NoSlipWall`], [`FarField`], [`PressureOutlet`], [`SubsonicInflow`], [`ZeroVelocity`], [`ZeroPressure`], [`ZeroNormalVelocity`], [`InflowProtected`]; its diffusive part is [`DiffusiveBoundary`] |
@@ -46,6 +47,7 @@
 pub mod advection;
 pub mod boundary;
 pub mod bounded;
+pub mod closures;
 pub mod coefficients;
 pub mod derived;
 pub mod diffusion;
@@ -69,6 +71,7 @@ pub mod two_point;
 pub use advection::Advection;
 pub use boundary::*;
 pub use bounded::Bounded;
+pub use closures::Closure;
 pub use coefficients::Coefficients;
 pub use diffusion::{Diffusion, DiffusiveBoundary, NoDiffusion, ScalarDiffusion};
 pub use euler::Euler;

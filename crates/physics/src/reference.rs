@@ -143,7 +143,7 @@ impl ReferenceState {
             pressure: density * gas_constant * temperature,
             temperature,
             mu,
-            equations: NavierStokes { gas, prandtl, viscosity, gas_constant },
+            equations: NavierStokes { gas, prandtl, viscosity, gas_constant, closure: None },
         })
     }
 

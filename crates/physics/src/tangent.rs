@@ -282,6 +282,43 @@ where
     fn diffusivity<R: Real>(&self, u: &[R; M]) -> R {
         self.0.diffusivity(&state(u))
     }
+
+    fn coefficient(&self, width: f64) -> Option<f64> {
+        self.0.coefficient(width)
+    }
+
+    fn with_coefficient(&self, c: f64) -> Self {
+        Self(self.0.with_coefficient(c))
+    }
+
+    #[inline(always)]
+    fn diffusive_flux_with<R: Real>(&self, u: &[R; M], grad: &[[R; M]; D], c: R) -> [[R; M]; D] {
+        let f = self.0.diffusive_flux_with(&dual(u), &dual_rows(grad), Dual::constant(c));
+        array!(D, |d| halves(&f[d]))
+    }
+
+    #[inline(always)]
+    fn normal_diffusive_flux_with<R: Real>(
+        &self,
+        u: &[R; M],
+        grad: &[[R; M]; D],
+        n: &[R; D],
+        c: R,
+    ) -> [R; M] {
+        let c = Dual::constant(c);
+        halves(&self.0.normal_diffusive_flux_with(&dual(u), &dual_rows(grad), &constant(n), c))
+    }
+
+    /// The diffusivity of the state and its gradient.
+    #[inline(always)]
+    fn diffusivity_with<R: Real>(&self, u: &[R; M], grad: &[[R; M]; D], c: R) -> R {
+        self.0.diffusivity_with(&state(u), &array!(D, |d| state(&grad[d])), c)
+    }
+
+    #[inline(always)]
+    fn own_coefficient<R: Real>(&self) -> R {
+        self.0.own_coefficient()
+    }
 }
 
 /// The data are those of the condition, then their direction.

@@ -126,7 +126,13 @@ fn solver(case: &Case<'_>, mesh: &Arc<Mesh>, order: usize, mu: f64) -> Result<Fl
     let viscosity = Viscosity::Constant { mu };
     let law = match case.fluid {
         "euler" => Law::Euler { gamma: 1.4, gas_constant: 1.0 },
-        _ => Law::NavierStokes(NavierStokes { gas, prandtl: 0.72, viscosity, gas_constant: 1.0 }),
+        _ => Law::NavierStokes(NavierStokes {
+            gas,
+            prandtl: 0.72,
+            viscosity,
+            gas_constant: 1.0,
+            closure: None,
+        }),
     };
     let setup = Setup::new(Arc::clone(mesh), law, order);
     let setup = match case.form {

@@ -73,7 +73,7 @@ impl Law {
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, f64)> {
         let named = |list: &[(&str, f64)]| list.iter().map(|&(name, x)| (name.to_owned(), x)).collect();
-        let NavierStokes { gas, prandtl, viscosity, gas_constant } = match self {
+        let NavierStokes { gas, prandtl, viscosity, gas_constant, .. } = match self {
             Self::Advection { velocity } => {
                 return velocity.iter().enumerate().map(|(d, &a)| (format!("velocity.{d}"), a)).collect();
             }

@@ -52,7 +52,7 @@ const INVISCID: Law = Law::Euler { gamma: 1.4, gas_constant: 1.0 };
 
 fn viscous(mu: f64) -> Law {
     let (viscosity, gas) = (Viscosity::Constant { mu }, Euler { gamma: 1.4 });
-    Law::NavierStokes(NavierStokes { gas, prandtl: 0.72, viscosity, gas_constant: 1.0 })
+    Law::NavierStokes(NavierStokes { gas, prandtl: 0.72, viscosity, gas_constant: 1.0, closure: None })
 }
 
 fn periodic(shape: Shape, n: usize) -> Arc<Mesh> {

@@ -64,7 +64,13 @@ fn curved(shape: Shape, n: usize) -> Arc<Mesh> {
 
 fn viscous() -> Law {
     let viscosity = Viscosity::PowerLaw { mu_ref: 0.02, t_ref: 1.0 / 1.4, exponent: 0.7 };
-    Law::NavierStokes(NavierStokes { gas: Euler { gamma: 1.4 }, prandtl: 0.72, viscosity, gas_constant: 1.0 })
+    Law::NavierStokes(NavierStokes {
+        gas: Euler { gamma: 1.4 },
+        prandtl: 0.72,
+        viscosity,
+        gas_constant: 1.0,
+        closure: None,
+    })
 }
 
 /// A set-up with one condition of each kind on the sides of a box.

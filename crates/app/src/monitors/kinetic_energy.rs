@@ -205,7 +205,13 @@ mod tests {
             Viscosity::Sutherland { mu_ref: 0.4, t_ref: 1.1, s: 0.5 },
         ];
         for (dim, viscosity) in [2, 3].into_iter().flat_map(|dim| of.map(|viscosity| (dim, viscosity))) {
-            let gas = NavierStokes { gas: Euler { gamma: 1.4 }, prandtl: 0.7, viscosity, gas_constant: 0.9 };
+            let gas = NavierStokes {
+                gas: Euler { gamma: 1.4 },
+                prandtl: 0.7,
+                viscosity,
+                gas_constant: 0.9,
+                closure: None,
+            };
             let variables = Variables::of(&Law::NavierStokes(gas), dim);
             let vocabulary = Vocabulary::new(&variables, &Constants::default());
             let w = arguments(dim);

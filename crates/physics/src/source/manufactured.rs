@@ -46,7 +46,7 @@ pub enum SourceError {
 ///
 /// let gas = Euler { gamma: 1.4 };
 /// let viscosity = Viscosity::Constant { mu: 0.01 };
-/// let ns = NavierStokes { gas, prandtl: 0.72, viscosity, gas_constant: 1.0 };
+/// let ns = NavierStokes { gas, prandtl: 0.72, viscosity, gas_constant: 1.0, closure: None };
 /// let wave = ClosedForm::<_, _, 2, 4>::new(gas, EntropyWave::new(2));
 /// let source = Manufactured::new::<_, _, 2, 4>(&gas, &ns, &wave)?;
 /// let mut out = vec![Vec::new(); 4];

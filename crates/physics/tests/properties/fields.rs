@@ -11,6 +11,7 @@ pub(crate) const CONSTANT: NavierStokes = NavierStokes {
     prandtl: 0.72,
     viscosity: Viscosity::Constant { mu: MU },
     gas_constant: f64::NAN,
+    closure: None,
 };
 /// A gas with constant viscosity and a gas constant: that of Gao et al.'s Couette flow, Mach 0.1 at a wall of
 /// T = 0.85.
@@ -19,18 +20,21 @@ pub(crate) const VISCOUS: NavierStokes = NavierStokes {
     prandtl: 0.72,
     viscosity: Viscosity::Constant { mu: 0.02 },
     gas_constant: 100.0 / (1.4 * 0.85),
+    closure: None,
 };
 pub(crate) const SUTHERLAND: NavierStokes = NavierStokes {
     gas: GAS,
     prandtl: 0.72,
     viscosity: Viscosity::Sutherland { mu_ref: 0.2, t_ref: 1.5, s: 0.6 },
     gas_constant: 0.8,
+    closure: None,
 };
 pub(crate) const POWER: NavierStokes = NavierStokes {
     gas: GAS,
     prandtl: 0.9,
     viscosity: Viscosity::PowerLaw { mu_ref: 0.2, t_ref: 1.5, exponent: 0.7 },
     gas_constant: 0.8,
+    closure: None,
 };
 
 /// A state with the gradients of its density, velocities and pressure: `w[d] = (∂ρ, ∂v₀, ∂v₁, ∂v₂, ∂p)/∂x_d`.

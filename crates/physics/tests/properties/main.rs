@@ -4,6 +4,7 @@
 mod boundaries;
 mod boundary_energy;
 mod catalogue;
+mod closures;
 mod derived;
 mod diffusion;
 mod diffusive_boundaries;

@@ -1,17 +1,17 @@
 //! The printed code, compiled by the machine's C++ compiler, computes the same bits as Rust.
 
 use crate::sources::{
-    AIR, CONVECTION, COUPLING, Face, Flux, FluxOf, Formula, GAS, INFLOW, OPEN, Open, Outer, OuterOf, Random,
-    Reactions, SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, fluxes_of_gas, for_each_formula,
-    of_walls, print,
+    AIR, CONVECTION, COUPLING, Eddy, Face, Flux, FluxOf, Formula, GAS, INFLOW, OPEN, Open, Outer, OuterOf,
+    Random, Reactions, SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, fluxes_of_gas,
+    for_each_formula, of_walls, print,
 };
 use crate::tangents::{Along, Rubbing, Streams, for_each_tangent};
 use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS};
 use dgsuite_physics::two_point::KennedyGruber;
 use dgsuite_physics::{
-    Central, CurvedSlipWall, FarField, Hllc, InflowProtected, Penalty, PenaltyFlux, PressureOutlet, Real,
-    Roe, Rusanov, Slau2, SlipWall, Tangent, TransportFlux, ZeroNormalVelocity, ZeroPressure, ZeroVelocity,
-    gas_fluxes,
+    Central, Closure, CurvedSlipWall, FarField, Hllc, InflowProtected, Penalty, PenaltyFlux, PressureOutlet,
+    Real, Roe, Rusanov, Slau2, SlipWall, Tangent, TransportFlux, ZeroNormalVelocity, ZeroPressure,
+    ZeroVelocity, gas_fluxes,
 };
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -1,16 +1,16 @@
 //! The recorded graph, evaluated with numbers, gives the same bits as the formula itself.
 
 use crate::sources::{
-    AIR, CONVECTION, COUPLING, Face, Flux, FluxOf, Formula, GAS, INFLOW, OPEN, Open, Outer, OuterOf, Random,
-    Reactions, SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, body, fluxes_of_gas, for_each_formula,
-    of_walls,
+    AIR, CONVECTION, COUPLING, Eddy, Face, Flux, FluxOf, Formula, GAS, INFLOW, OPEN, Open, Outer, OuterOf,
+    Random, Reactions, SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, body, fluxes_of_gas,
+    for_each_formula, of_walls,
 };
 use crate::tangents::{Along, Rubbing, Streams, for_each_tangent, same};
 use dgsuite_physics::formula::{Formula as Text, Names};
 use dgsuite_physics::trace::{Parameters, Sym, TraceError, device_fn, input, record};
 use dgsuite_physics::two_point::{KennedyGruber, Ranocha};
 use dgsuite_physics::{
-    Boundary, Central, CurvedSlipWall, FarField, Hllc, InflowProtected, Law, Penalty, PenaltyFlux,
+    Boundary, Central, Closure, CurvedSlipWall, FarField, Hllc, InflowProtected, Law, Penalty, PenaltyFlux,
     PressureOutlet, Real, Roe, Rusanov, Slau2, SlipWall, Tangent, TransportFlux, ZeroNormalVelocity,
     ZeroPressure, ZeroVelocity, gas_fluxes,
 };

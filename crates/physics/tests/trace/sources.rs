@@ -1,11 +1,12 @@
 //! The formulas recorded by these tests, each as a device function and as a Rust function of the same inputs.
 
+use dgsuite_physics::closures::EddyViscosity;
 use dgsuite_physics::incompressible::{OpenPressure, wall_force};
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::reaction::{BodyForce, Reaction, Sponge};
 use dgsuite_physics::trace::{Arguments, Parameters, Sym, device_fn};
 use dgsuite_physics::{
-    Boundary, Convection, Diffusion, DiffusiveBoundary, Euler, FaceMean, Given, Incompressible, Law,
+    Boundary, Closure, Convection, Diffusion, DiffusiveBoundary, Euler, FaceMean, Given, Incompressible, Law,
     NavierStokes, NoSlipWall, NumericalFlux, Real, Roe, SubsonicInflow, Transport, TwoPointFlux, WallHeat,
 };
 
@@ -16,6 +17,7 @@ pub(crate) const AIR: NavierStokes = NavierStokes {
     prandtl: 0.72,
     viscosity: Viscosity::Sutherland { mu_ref: 0.3, t_ref: 1.5, s: 0.6 },
     gas_constant: 0.8,
+    closure: None,
 };
 pub(crate) const SYRUP: NavierStokes = NavierStokes { viscosity: Viscosity::Constant { mu: 0.25 }, ..AIR };
 
@@ -109,6 +111,10 @@ pub(crate) struct Outer<B>(pub(crate) B);
 #[derive(Clone, Copy)]
 pub(crate) struct Viscous(pub(crate) NavierStokes);
 
+/// A diffusive flux with a closure; the gradient has both states.
+#[derive(Clone, Copy)]
+pub(crate) struct Eddy(pub(crate) Closure);
+
 /// The face state of a boundary condition plus the diffusive flux through the face.
 #[derive(Clone, Copy)]
 pub(crate) struct Face<B>(pub(crate) B);
@@ -151,6 +157,27 @@ where
 {
     fn eval<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N] {
         self.0.normal_diffusive_flux(um, &gradient(up, n), n)
+    }
+
+    fn state(&self, random: &mut Random) -> [f64; N] {
+        random.gas::<D, N>()
+    }
+}
+
+impl<const D: usize, const N: usize> Formula<D, N> for Eddy
+where
+    Euler: Law<D, N>,
+    NavierStokes: Diffusion<D, N>,
+{
+    fn eval<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N] {
+        let closure = EddyViscosity { mixing: 0.3, ..EddyViscosity::usual(self.0) };
+        let law = NavierStokes { closure: Some(closure), ..SYRUP };
+        let grad = std::array::from_fn(|d| {
+            std::array::from_fn(|k| up[k] * n[d] + um[(k + d) % N] * n[(d + 1) % D] * R::lit(0.5 + d as f64))
+        });
+        let (flux, normal) = (law.diffusive_flux(um, &grad), law.normal_diffusive_flux(um, &grad, n));
+        let nu = law.diffusivity_with(um, &grad, law.own_coefficient());
+        std::array::from_fn(|k| flux[D - 1][k] + normal[k] + nu)
     }
 
     fn state(&self, random: &mut Random) -> [f64; N] {
@@ -258,6 +285,10 @@ macro_rules! for_each_formula {
         for_each_formula!(@dims $visit, inflow, Outer(INFLOW));
         for_each_formula!(@dims $visit, viscous, Viscous(AIR));
         for_each_formula!(@dims $visit, viscous_constant, Viscous(SYRUP));
+        for_each_formula!(@dims $visit, smagorinsky, Eddy(Closure::Smagorinsky));
+        for_each_formula!(@dims $visit, wale, Eddy(Closure::Wale));
+        for_each_formula!(@dims $visit, vreman, Eddy(Closure::Vreman));
+        for_each_formula!(@dims $visit, sigma, Eddy(Closure::Sigma));
         for_each_formula!(@dims $visit, wall, Face(WALL));
         for_each_formula!(@dims $visit, isothermal_wall, Face(WARM));
         dgsuite_physics::walls!(of_walls! { $visit; });

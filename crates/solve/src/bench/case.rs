@@ -487,7 +487,7 @@ where
     Diffusive<NavierStokes, 3, 5>: DiffusionKernels<T>,
 {
     let viscosity = Viscosity::Constant { mu: 1e-3 };
-    let diffusion = NavierStokes { gas, prandtl: 0.72, viscosity, gas_constant: 1.0 };
+    let diffusion = NavierStokes { gas, prandtl: 0.72, viscosity, gas_constant: 1.0, closure: None };
     if dim == 2 {
         Box::new(Diffusive::<_, 2, 4> { diffusion })
     } else {

@@ -89,7 +89,7 @@ mod tests {
         // At the wall y = 0 with the normal −y: ∂u/∂y = 3, ρ = p = 1, ∂ρ/∂y = −2 at constant pressure:
         // ∂T/∂y = 2.
         let (gas, viscosity) = (Euler { gamma: 1.4 }, Viscosity::Constant { mu: 0.1 });
-        let viscous = NavierStokes { gas, prandtl: 0.7, viscosity, gas_constant: 1.0 };
+        let viscous = NavierStokes { gas, prandtl: 0.7, viscosity, gas_constant: 1.0, closure: None };
         let (state, n) = ([1.0, 0.0, 0.0, 2.5], [0.0, -1.0]);
         let flux = viscous.normal_diffusive_flux(&state, &[[0.0; 4], [-2.0, 3.0, 0.0, 0.0]], &n);
         let samples = BoundarySamples {

@@ -27,6 +27,7 @@ const LAW: NavierStokes = NavierStokes {
     prandtl: 0.72,
     viscosity: Viscosity::Sutherland { mu_ref: 0.05, t_ref: 0.9, s: 0.4 },
     gas_constant: 1.0,
+    closure: None,
 };
 const WALL: NoSlipWall =
     NoSlipWall { heat: WallHeat::Adiabatic, velocity: Some(Given::vector([0.1, -0.2, 0.3])) };

@@ -67,7 +67,7 @@ where
     C: Boundary<Euler, 2, 4> + DiffusiveBoundary<NavierStokes, 2, 4>,
 {
     let viscosity = Viscosity::Constant { mu };
-    let diffusion = NavierStokes { gas: GAS, prandtl: 0.72, viscosity, gas_constant: 1.0 };
+    let diffusion = NavierStokes { gas: GAS, prandtl: 0.72, viscosity, gas_constant: 1.0, closure: None };
     let mesh = mesh(cells, 2, 1, false);
     let (law, flux) = (GAS, Roe::PLAIN);
     let state: Arc<dyn Exact> = Arc::new(State(4, move |_, _| w.to_vec()));

@@ -23,8 +23,13 @@ use dgsuite_physics::{
 };
 use std::sync::Arc;
 
-pub(crate) const VISCOUS: NavierStokes =
-    NavierStokes { gas: GAS, prandtl: 0.72, viscosity: Viscosity::Constant { mu: 0.05 }, gas_constant: 1.0 };
+pub(crate) const VISCOUS: NavierStokes = NavierStokes {
+    gas: GAS,
+    prandtl: 0.72,
+    viscosity: Viscosity::Constant { mu: 0.05 },
+    gas_constant: 1.0,
+    closure: None,
+};
 
 /// A scalar field.
 pub(crate) struct Scalar<F>(pub(crate) F);
