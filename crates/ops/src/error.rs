@@ -98,6 +98,14 @@ pub enum OpsError {
         /// The other.
         second: String,
     },
+    /// The filter width of an element is not a length.
+    #[error("the filter width of element {element} is {width:.6e}; it has to be finite and positive")]
+    Width {
+        /// The element's number in the mesh file.
+        element: u64,
+        /// The value.
+        width: f64,
+    },
     /// A boundary of the mesh has no condition.
     #[error("boundary \"{name}\" has no condition")]
     BoundaryWithoutCondition {

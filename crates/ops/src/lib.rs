@@ -192,6 +192,7 @@ pub use rhs::residual::StageWeights;
 pub use space::layout::{Layout, PerPoint};
 pub use space::scheme::{Form, MetricRule, Scheme, basis_size};
 pub use space::step_measure::StepMeasure;
+pub use space::widths::filter_widths;
 
 /// The example of the README as a test.
 #[cfg(doctest)]

@@ -13,3 +13,4 @@ pub(crate) mod quadratic;
 pub(crate) mod sample;
 pub(crate) mod scheme;
 pub(crate) mod step_measure;
+pub(crate) mod widths;

@@ -71,6 +71,7 @@ impl From<&OpsError> for Code {
             | OpsError::NotOnDevices { .. }
             | OpsError::Elliptic { .. }
             | OpsError::Coefficient { .. }
+            | OpsError::Width { .. }
             | OpsError::Scheme { .. } => Self::SetUp,
         }
     }

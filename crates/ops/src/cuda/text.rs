@@ -5,5 +5,6 @@ pub(super) mod literals;
 pub(super) mod operators;
 pub(super) mod passes;
 pub(super) mod published;
+pub(super) mod sections;
 pub(super) mod setting;
 pub(super) mod speed;

@@ -117,7 +117,7 @@ impl<T: PackScalar> Discretization<T> {
             let gradients: Vec<T> =
                 out.gradients.iter().flatten().flatten().map(|&v| T::from_f64(v)).collect();
             let Outside { minus, face, data, .. } = &outside;
-            kernel.normal_flux(minus, face, &gradients, &set.normal, data, &mut flux);
+            kernel.normal_flux(minus, face, &gradients, &set.normal, data, &set.coefficients, &mut flux);
         }
         out.diffusive = rows(&flux);
         Some(out)

@@ -20,6 +20,8 @@ pub struct VolumeMetric<'a, T> {
     pub inverse_jacobian: &'a [T],
     /// Whether `metric` holds one value or one for each point.
     pub kind: PerPoint,
+    /// The coefficient of each element, `[lane]`; empty if the flux has none.
+    pub coefficients: &'a [T],
 }
 
 /// Geometry at the face points of a block.
@@ -31,6 +33,8 @@ pub struct FaceMetric<'a, T> {
     pub metric: &'a [T],
     /// Whether `normal` and `metric` hold one value or one for each point.
     pub kind: PerPoint,
+    /// The coefficient of each element, `[lane]`; empty if the flux has none.
+    pub coefficients: &'a [T],
 }
 
 /// Pointwise diffusive fluxes of one law, for blocks of lanes.
@@ -39,6 +43,9 @@ pub trait DiffusionKernels<T>: Send + Sync {
     fn dim(&self) -> usize;
     /// Number of unknowns.
     fn n_fields(&self) -> usize;
+
+    /// Returns the coefficient of an element from its filter width, or `None` if the flux has none.
+    fn coefficient(&self, width: f64) -> Option<f64>;
 
     /// Subtracts the contravariant diffusive fluxes at `n` points: `out_d ← out_d − Σ_x G_dx F_v,x(u, ∇u)`.
     ///
@@ -72,13 +79,26 @@ pub trait DiffusionKernels<T>: Send + Sync {
     /// Computes, per lane, the largest diffusivity over `n` points.
     fn diffusivity(&self, level: SimdLevel, n: usize, u: &[T], out: &mut [T]);
 
+    /// As [`diffusivity`](Self::diffusivity), for fluxes with a coefficient: of states and gradients,
+    /// `[d][n][field][lane]`.
+    fn diffusivity_with(
+        &self,
+        level: SimdLevel,
+        n: usize,
+        u: &[T],
+        gradient: &[T],
+        geometry: VolumeMetric<'_, T>,
+        out: &mut [T],
+    );
+
     /// Computes `F_v(u, ∇u)·n` for one state; `gradient` is physical, `[x][field]`.
     fn normal_flux(&self, u: &[f64], gradient: &[f64], n: &[f64], out: &mut [f64]);
 
     /// Returns the formulas as text of CUDA functions and adds the parameters that they use to `parameters`.
     ///
     /// `diffusive_flux(u, grad, out)` computes `F_v,x`, `[x][field]` as `grad` is;
-    /// `normal_diffusive_flux(u, grad, n, out)`; `diffusivity(u, out)`.
+    /// `normal_diffusive_flux(u, grad, n, out)`; `diffusivity(u, out)`. Of a flux with a coefficient of each
+    /// element, the parameter `mixing` is that coefficient, and `diffusivity(u, grad, out)`.
     ///
     /// # Errors
     /// [`TraceError`] if a parameter has two values.
@@ -124,6 +144,66 @@ unsafe fn load_metric<V: Pack, const D: usize>(p: *const V::T) -> [[V; D]; D] {
     g
 }
 
+/// The coefficients of a block; zeros, which are not read, if there are none.
+#[inline(always)]
+fn load_coefficients<V: Pack>(from: &[V::T]) -> V {
+    if from.is_empty() {
+        return V::lit(0.0);
+    }
+    assert!(from.len() >= V::W);
+    // SAFETY: `W` scalars, as just asserted.
+    unsafe { V::load(from.as_ptr()) }
+}
+
+/// The physical gradient at point `q` of `n` in the volume, and the metric there.
+///
+/// # Safety
+/// `gradient` covers `[d][n][field]` and the geometry its points, of which `q` is one.
+#[inline(always)]
+unsafe fn volume_gradient<V: Pack, const D: usize, const N: usize>(
+    geometry: &VolumeMetric<'_, V::T>,
+    gradient: *const V::T,
+    n: usize,
+    q: usize,
+) -> ([[V; N]; D], [[V; D]; D]) {
+    let per_point = geometry.kind == PerPoint::Yes;
+    let stride = if per_point { D * D * V::W } else { 0 };
+    // SAFETY: by the caller's contract.
+    unsafe {
+        let g = load_metric::<V, D>(geometry.metric.as_ptr().add(q * stride));
+        let mut reference = [[V::lit(0.0); N]; D];
+        for d in 0..D {
+            reference[d] = load_row::<V, N>(gradient, d * n + q);
+        }
+        let mut grad = physical(&g, &reference);
+        if per_point {
+            let s = V::load(geometry.inverse_jacobian.as_ptr().add(q * V::W));
+            for x in 0..D {
+                for k in 0..N {
+                    grad[x][k] = grad[x][k] * s;
+                }
+            }
+        }
+        (grad, g)
+    }
+}
+
+/// Asserts that the arrays at `n` points in the volume have the lengths that the kernels read.
+#[inline(always)]
+fn check_volume<T: Copy, const D: usize, const N: usize>(
+    n: usize,
+    width: usize,
+    u: &[T],
+    gradient: &[T],
+    geometry: &VolumeMetric<'_, T>,
+) {
+    let per_point = geometry.kind == PerPoint::Yes;
+    let stride = if per_point { D * D * width } else { 0 };
+    assert!(u.len() >= n * N * width && gradient.len() >= D * n * N * width);
+    assert!(geometry.metric.len() >= n.saturating_sub(1) * stride + D * D * width);
+    assert!(!per_point || geometry.inverse_jacobian.len() >= n * width);
+}
+
 struct Volume<'a, L, T, const D: usize, const N: usize> {
     law: &'a L,
     n: usize,
@@ -137,34 +217,17 @@ impl<L: Diffusion<D, N>, T: PackScalar, const D: usize, const N: usize> Kernel<T
     #[inline(always)]
     fn run<V: Pack<T = T>>(self) {
         let n = self.n;
-        let per_point = self.geometry.kind == PerPoint::Yes;
-        let stride = if per_point { D * D * V::W } else { 0 };
-        let (metric, inverse) = (self.geometry.metric, self.geometry.inverse_jacobian);
-        assert!(self.u.len() >= n * N * V::W);
-        assert!(self.gradient.len() >= D * n * N * V::W && self.out.len() >= D * n * N * V::W);
-        assert!(metric.len() >= n.saturating_sub(1) * stride + D * D * V::W);
-        assert!(!per_point || inverse.len() >= n * V::W);
+        check_volume::<_, D, N>(n, V::W, self.u, self.gradient, &self.geometry);
+        assert!(self.out.len() >= D * n * N * V::W);
+        let c: V = load_coefficients(self.geometry.coefficients);
         local!(law = self.law);
         let (u, gradient, out) = (self.u.as_ptr(), self.gradient.as_ptr(), self.out.as_mut_ptr());
         for q in 0..n {
             // SAFETY: point `q < n` of every array, whose lengths are asserted above.
             unsafe {
                 let uq = load_row::<V, N>(u, q);
-                let g = load_metric::<V, D>(metric.as_ptr().add(q * stride));
-                let mut reference = [[V::lit(0.0); N]; D];
-                for d in 0..D {
-                    reference[d] = load_row::<V, N>(gradient, d * n + q);
-                }
-                let mut grad = physical(&g, &reference);
-                if per_point {
-                    let s = V::load(inverse.as_ptr().add(q * V::W));
-                    for x in 0..D {
-                        for k in 0..N {
-                            grad[x][k] = grad[x][k] * s;
-                        }
-                    }
-                }
-                let f = law.diffusive_flux(&uq, &grad);
+                let (grad, g) = volume_gradient::<V, D, N>(&self.geometry, gradient, n, q);
+                let f = law.diffusive_flux_with(&uq, &grad, c);
                 for d in 0..D {
                     let mut row = load_row::<V, N>(out, d * n + q);
                     for k in 0..N {
@@ -204,6 +267,7 @@ impl<L: Diffusion<D, N>, T: PackScalar, const D: usize, const N: usize> Kernel<T
         assert!(metric.len() >= n.saturating_sub(1) * stride + D * D * V::W);
         let last = self.rows[..n].iter().fold(0, |last, &r| last.max(r as usize + 1));
         assert!(self.um.len() >= last * N * V::W);
+        let c: V = load_coefficients(self.geometry.coefficients);
         local!(law = self.law);
         let (um, gradient, out) = (self.um.as_ptr(), self.gradient.as_ptr(), self.out.as_mut_ptr());
         for f in 0..n_faces {
@@ -222,7 +286,7 @@ impl<L: Diffusion<D, N>, T: PackScalar, const D: usize, const N: usize> Kernel<T
                         normal[x] = V::load(normals.as_ptr().add((i * (D + 1) + x) * V::W));
                     }
                     let grad = physical(&g, &reference);
-                    store_row::<V, N>(out, q, law.normal_diffusive_flux(&minus, &grad, &normal));
+                    store_row::<V, N>(out, q, law.normal_diffusive_flux_with(&minus, &grad, &normal, c));
                 }
             }
         }
@@ -253,6 +317,37 @@ impl<L: Diffusion<D, N>, T: PackScalar, const D: usize, const N: usize> Kernel<T
     }
 }
 
+struct LargestWith<'a, L, T, const D: usize, const N: usize> {
+    law: &'a L,
+    n: usize,
+    u: &'a [T],
+    gradient: &'a [T],
+    geometry: VolumeMetric<'a, T>,
+    out: &'a mut [T],
+}
+
+impl<L: Diffusion<D, N>, T: PackScalar, const D: usize, const N: usize> Kernel<T>
+    for LargestWith<'_, L, T, D, N>
+{
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        check_volume::<_, D, N>(self.n, V::W, self.u, self.gradient, &self.geometry);
+        assert!(self.out.len() >= V::W);
+        let c: V = load_coefficients(self.geometry.coefficients);
+        let mut largest = V::lit(0.0);
+        for q in 0..self.n {
+            // SAFETY: point `q < n` of every array, whose lengths are asserted above.
+            unsafe {
+                let uq = load_row::<V, N>(self.u.as_ptr(), q);
+                let (grad, _) = volume_gradient::<V, D, N>(&self.geometry, self.gradient.as_ptr(), self.n, q);
+                largest = largest.max(self.law.diffusivity_with(&uq, &grad, c));
+            }
+        }
+        // SAFETY: the output holds `W` scalars, asserted above.
+        unsafe { largest.store(self.out.as_mut_ptr()) };
+    }
+}
+
 fn device_source<L: Diffusion<D, N>, const D: usize, const N: usize>(
     law: &L,
     parameters: &mut Parameters,
@@ -267,7 +362,12 @@ fn device_source<L: Diffusion<D, N>, const D: usize, const N: usize>(
     let normal = device_fn("normal_diffusive_flux", &arguments, parameters, |a| {
         law.normal_diffusive_flux(&a.array("u"), &rows(&a.list("grad")), &a.array("n"))
     })?;
-    let largest = device_fn("diffusivity", &[("u", N)], parameters, |a| [law.diffusivity(&a.array("u"))])?;
+    let largest = match law.coefficient(1.0) {
+        None => device_fn("diffusivity", &[("u", N)], parameters, |a| [law.diffusivity(&a.array("u"))])?,
+        Some(_) => device_fn("diffusivity", &[("u", N), ("grad", D * N)], parameters, |a| {
+            [law.diffusivity_with(&a.array("u"), &rows(&a.list("grad")), law.own_coefficient())]
+        })?,
+    };
     Ok(flux + &normal + &largest)
 }
 
@@ -280,6 +380,10 @@ macro_rules! diffusion_kernels {
 
             fn n_fields(&self) -> usize {
                 N
+            }
+
+            fn coefficient(&self, width: f64) -> Option<f64> {
+                self.diffusion.coefficient(width)
             }
 
             fn volume(
@@ -315,6 +419,20 @@ macro_rules! diffusion_kernels {
             fn diffusivity(&self, level: SimdLevel, n: usize, u: &[$t], out: &mut [$t]) {
                 let law = &self.diffusion;
                 <$t>::dispatch(checked(level), Largest::<L, $t, D, N> { law, n, u, out });
+            }
+
+            fn diffusivity_with(
+                &self,
+                level: SimdLevel,
+                n: usize,
+                u: &[$t],
+                gradient: &[$t],
+                geometry: VolumeMetric<'_, $t>,
+                out: &mut [$t],
+            ) {
+                let law = &self.diffusion;
+                let kernel = LargestWith::<L, $t, D, N> { law, n, u, gradient, geometry, out };
+                <$t>::dispatch(checked(level), kernel);
             }
 
             fn normal_flux(&self, u: &[f64], gradient: &[f64], n: &[f64], out: &mut [f64]) {

@@ -10,7 +10,17 @@ pub trait DiffusiveBoundaryKernel<T>: Send + Sync {
     fn face_state(&self, um: &[T], normal: &[T], data: &[T], ub: &mut [T]);
 
     /// Computes the diffusive flux out of the domain; `gradient` is physical, `[point][x][field]`.
-    fn normal_flux(&self, um: &[T], ub: &[T], gradient: &[T], normal: &[T], data: &[T], flux: &mut [T]);
+    /// `coefficients` are those of the points' elements, `[point]`; empty if the flux has none.
+    fn normal_flux(
+        &self,
+        um: &[T],
+        ub: &[T],
+        gradient: &[T],
+        normal: &[T],
+        data: &[T],
+        coefficients: &[f64],
+        flux: &mut [T],
+    );
 
     /// Returns the condition as text of the CUDA functions `face_state(um, n, data, out)` and
     /// `boundary_flux(um, ub, grad, n, data, out)`, with `grad` as `[x][field]`, and adds their parameters to
@@ -48,13 +58,24 @@ where
         }
     }
 
-    fn normal_flux(&self, um: &[T], ub: &[T], gradient: &[T], normal: &[T], data: &[T], flux: &mut [T]) {
+    fn normal_flux(
+        &self,
+        um: &[T],
+        ub: &[T],
+        gradient: &[T],
+        normal: &[T],
+        data: &[T],
+        coefficients: &[f64],
+        flux: &mut [T],
+    ) {
         let states = um.chunks_exact(N).zip(ub.chunks_exact(N)).zip(data.chunks_exact(N));
         let frames = gradient.chunks_exact(D * N).zip(normal.chunks_exact(D));
-        for ((((um, ub), data), (g, n)), flux) in states.zip(frames).zip(flux.chunks_exact_mut(N)) {
+        let points = states.zip(frames).zip(flux.chunks_exact_mut(N)).enumerate();
+        for (i, ((((um, ub), data), (g, n)), flux)) in points {
             let grad: [[T; N]; D] = std::array::from_fn(|x| array(&g[x * N..]));
+            let of_element = coefficients.get(i).map(|&c| self.diffusion.with_coefficient(c));
             flux.copy_from_slice(&self.condition.normal_flux(
-                &self.diffusion,
+                of_element.as_ref().unwrap_or(&self.diffusion),
                 &array(um),
                 &array(ub),
                 &grad,

@@ -6,6 +6,7 @@ use crate::formulas::pointwise::PointKernels;
 use crate::formulas::reacting::ReactionKernels;
 use crate::formulas::two_point::TwoPointKernels;
 use dgsuite_physics::Source;
+use dgsuite_physics::formula::Formula;
 use std::sync::Arc;
 
 /// The point formulas of an equation. [`PointKernels`] alone convert to an equation without diffusion and
@@ -30,6 +31,9 @@ pub struct Equation<T> {
     pub diffusion: Option<Box<dyn DiffusionKernels<T>>>,
     /// Weight `η` of the liftings on their own faces (BR2); `None` for the number of faces of the shape.
     pub eta: Option<f64>,
+    /// Filter width of diffusion that has one, a formula of `x`, `y`, `z` and `delta`; `None` for `delta`.
+    /// See [`filter_widths`](crate::filter_widths).
+    pub length: Option<Formula>,
     /// Source `S` of the conserved variables.
     pub source: Option<Arc<dyn Source>>,
     /// Sources of the state, with their coefficients.
@@ -100,7 +104,15 @@ impl<T> Equation<T> {
 
 impl<T> From<Box<dyn PointKernels<T>>> for Equation<T> {
     fn from(kernels: Box<dyn PointKernels<T>>) -> Self {
-        Self { kernels, two_point: None, diffusion: None, eta: None, source: None, reactions: Vec::new() }
+        Self {
+            kernels,
+            two_point: None,
+            diffusion: None,
+            eta: None,
+            length: None,
+            source: None,
+            reactions: Vec::new(),
+        }
     }
 }
 

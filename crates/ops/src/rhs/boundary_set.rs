@@ -20,6 +20,8 @@ pub(crate) struct BoundarySet<T> {
     pub(crate) normal: Vec<T>,
     /// Cubature weight times `sJ`.
     pub(crate) weight: Vec<f64>,
+    /// The coefficient of diffusion of each point's element; empty if the flux has none.
+    pub(crate) coefficients: Vec<f64>,
     pub(crate) data: Vec<T>,
     /// Time at which `data` was evaluated.
     pub(crate) data_time: Option<f64>,
@@ -43,6 +45,7 @@ pub(crate) fn boundary_set<T: PackScalar>(
     let fields = groups[0].state.fields;
     let mut first = vec![0];
     let (mut positions, mut normal, mut weight) = (Vec::new(), Vec::new(), Vec::new());
+    let mut coefficients = Vec::new();
     for face in &connectivity.boundaries[boundary] {
         let group = &groups[face.group as usize];
         let f = face.face as usize;
@@ -60,6 +63,9 @@ pub(crate) fn boundary_set<T: PackScalar>(
             weight.push(reference.face_weights[q] * sj[i]);
         }
         first.push(positions.len());
+        if let Some(c) = group.coefficients.get(face.slot as usize) {
+            coefficients.resize(positions.len(), c.to_f64());
+        }
     }
     let zeros = || vec![T::from_f64(0.0); positions.len() * fields];
     BoundarySet {
@@ -74,6 +80,7 @@ pub(crate) fn boundary_set<T: PackScalar>(
         positions,
         normal,
         weight,
+        coefficients,
         data_time: None,
         data_buffer: vec![Vec::new(); fields],
     }

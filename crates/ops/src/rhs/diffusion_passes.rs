@@ -125,6 +125,7 @@ unsafe fn gradient_block<T: PackScalar>(
     let (states, gradient) =
         if part.collocated { (u, &scratch.gradients[..]) } else { scratch.gradients.split_at(n * width) };
     let (metric, geometry) = (part.metric_of(b), part.face_of(b));
+    let coefficients = group.coefficients_of(block);
     let (volume, surface) = scratch.fluxes.split_at_mut(dim * n * width);
     let split = inputs.split(part);
     match split {
@@ -135,19 +136,14 @@ unsafe fn gradient_block<T: PackScalar>(
         None => physics.volume(level, n, states, metric, part.kind, volume),
     }
     let per_point = part.kind == PerPoint::Yes;
-    let inverse_jacobian = match per_point {
-        true => &part.inverse_jacobian[b * n * lanes..(b + 1) * n * lanes],
-        false => &[],
-    };
-    let volume_metric = VolumeMetric { metric, inverse_jacobian, kind: part.kind };
-    diffusing.diffusion.volume(level, n, states, gradient, volume_metric, volume);
+    diffusing.diffusion.volume(level, n, states, gradient, volume_metric(part, b, coefficients), volume);
     let up = Across::Rows(&scratch.plus);
     physics.faces(level, &group.face_offsets, minus, rows, up, geometry, part.kind, surface);
 
     // 3. One-sided fluxes at the faces.
     let len = nf * dim * dim * lanes;
     let metric = if per_point { &lifting.face_metric[b * len..(b + 1) * len] } else { metric };
-    let face_metric = FaceMetric { normal: geometry, metric, kind: part.kind };
+    let face_metric = FaceMetric { normal: geometry, metric, kind: part.kind, coefficients };
     let gradient = &scratch.face_gradients;
     // The states across the faces are not needed any more.
     let own = &mut scratch.plus;
@@ -192,6 +188,53 @@ unsafe fn gradient_block<T: PackScalar>(
     let finish = Finish { u, add, scale: &[], block, begin, output };
     // SAFETY: the block's part of the rows, which no other thread touches.
     unsafe { matrix_kernels::multiply_finish(level, MultiplyFinish { fields, a: last, b: from, finish }) };
+}
+
+/// The geometry at the volume points of block `b` of a part, with the coefficients of its elements.
+fn volume_metric<'a, T: PackScalar>(
+    part: &'a Part<T>,
+    b: usize,
+    coefficients: &'a [T],
+) -> VolumeMetric<'a, T> {
+    let len = part.inverse_jacobian.len() / part.n_blocks;
+    let inverse_jacobian = match part.kind {
+        PerPoint::Yes => &part.inverse_jacobian[b * len..(b + 1) * len],
+        PerPoint::No => &[],
+    };
+    VolumeMetric { metric: part.metric_of(b), inverse_jacobian, kind: part.kind, coefficients }
+}
+
+/// Computes the largest diffusivity of each element of a block, from its state and its own gradient without
+/// the jumps at its faces. For fluxes with a coefficient.
+pub(crate) fn diffusivity_of_block<T: PackScalar>(
+    diffusion: &dyn DiffusionKernels<T>,
+    level: SimdLevel,
+    group: &Group<T>,
+    u: &[T],
+    block: usize,
+    scratch: &mut Scratch<T>,
+    out: &mut [T],
+) {
+    let part = group.part_of(block);
+    let Some(lifting) = &part.lifting else { return };
+    let (fields, lanes, n) = (group.state.fields, group.state.lanes, part.n_points);
+    let volume = &mut scratch.gradients;
+    match &lifting.gradients {
+        Gradients::Joined { gradient, .. } => {
+            let (own, jumps) = scratch.joined.split_at_mut(u.len());
+            own.copy_from_slice(u);
+            jumps.fill(T::ZERO);
+            multiply(level, fields, gradient, &scratch.joined, &mut scratch.between, volume);
+        }
+        Gradients::Nodal { slopes, .. } => {
+            let rows = slopes.rows() * fields * lanes;
+            multiply(level, fields, slopes, u, &mut scratch.between, &mut volume[..rows]);
+        }
+    }
+    let (states, gradient) =
+        if part.collocated { (u, &volume[..]) } else { volume.split_at(n * fields * lanes) };
+    let geometry = volume_metric(part, block - part.first_block, group.coefficients_of(block));
+    diffusion.diffusivity_with(level, n, states, gradient, geometry, out);
 }
 
 /// Computes gradients in the volume and at the faces from coefficients and half jumps, which are stored one

@@ -34,6 +34,7 @@ use crate::space::layout::Terms;
 use crate::space::lifting::{Lifting, add_lifting, penalty};
 use crate::space::scheme::{Form, MetricRule, Scheme};
 use crate::space::step_measure::StepMeasure;
+use crate::space::widths::add_coefficients;
 use dgsuite_basis::{Cubature, Shape};
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use dgsuite_mesh::Mesh;
@@ -164,7 +165,7 @@ impl<T: PackScalar> Discretization<T> {
         ranks: Option<Arc<Ranks>>,
     ) -> Result<Self, OpsError> {
         equation.check()?;
-        let Equation { kernels: physics, two_point, diffusion, eta, source, reactions } = equation;
+        let Equation { kernels: physics, two_point, diffusion, eta, length, source, reactions } = equation;
         if physics.dim() != mesh.dim {
             return Err(OpsError::Dimension { law: physics.dim(), mesh: mesh.dim });
         }
@@ -205,8 +206,9 @@ impl<T: PackScalar> Discretization<T> {
             return Err(OpsError::TwoPointFlux);
         }
         for group in &mut groups {
-            if diffusion.is_some() {
+            if let Some(diffusion) = &diffusion {
                 add_lifting(group, &mesh, eta, lanes)?;
+                add_coefficients(group, &mesh, scheme.order, &|w| diffusion.coefficient(w), length.as_ref())?;
             }
             let eta = diffusion.is_some().then(|| penalty(group.shape, eta));
             host.install(|| add_bounds(group, eta));

@@ -216,7 +216,8 @@ impl<T: PackScalar> Discretization<T> {
             let begin = self.connectivity.boundary_exterior[set.boundary];
             let len = set.positions.len() * fields;
             let gradients = &published.gradients[begin * dim..(begin + len) * dim];
-            kernel.normal_flux(&set.minus, &set.face, gradients, &set.normal, &set.data, &mut set.flux);
+            let (minus, data, of) = (&set.minus, &set.data, &set.coefficients);
+            kernel.normal_flux(minus, &set.face, gradients, &set.normal, data, of, &mut set.flux);
             let exterior = &mut all[begin..begin + len];
             let mut at = 0;
             for face in &self.connectivity.boundaries[set.boundary] {

@@ -105,6 +105,8 @@ pub(crate) struct Group<T: Element> {
     pub(crate) size: Vec<f64>,
     /// Bounds of the step of each slot; empty until [`add_bounds`](crate::rhs::step_bound::add_bounds).
     pub(crate) bounds: Vec<ElementBound>,
+    /// The coefficient of diffusion of each slot; empty if the diffusive flux has none.
+    pub(crate) coefficients: Vec<T>,
 }
 
 impl<T: PackScalar> Group<T> {
@@ -120,6 +122,16 @@ impl<T: PackScalar> Group<T> {
             let first = p.first_block * self.state.lanes;
             first..first + p.n_elements
         })
+    }
+
+    /// The coefficients of diffusion of a block, `[lane]`; empty if there are none.
+    pub(crate) fn coefficients_of(&self, block: usize) -> &[T] {
+        let lanes = self.state.lanes;
+        if self.coefficients.is_empty() {
+            &[]
+        } else {
+            &self.coefficients[block * lanes..(block + 1) * lanes]
+        }
     }
 
     /// Memory of the geometry in bytes.
@@ -503,6 +515,7 @@ fn build_group<T: PackScalar>(
         elements,
         size,
         bounds: Vec::new(),
+        coefficients: Vec::new(),
     })
 }
 

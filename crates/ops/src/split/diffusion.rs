@@ -6,17 +6,18 @@
 use super::{Element, Split, invert, states, strong};
 use crate::space::lifting::{exact_metric, face_derivatives, penalty, point_normals};
 use crate::space::scheme::Form;
+use crate::space::widths::filter_widths;
 use dgsuite_basis::{Cubature, Matrix};
 use dgsuite_mesh::{Across, Side};
 use dgsuite_physics::{Diffusion, Law, NumericalFlux};
 
 /// The treatment of diffusion on boundaries: `u_b(boundary, u⁻, n)`, and the flux out of the domain as a
-/// function of `(boundary, u⁻, u_b, ∇u, n)`.
+/// function of `((boundary, element), u⁻, u_b, ∇u, n)`.
 pub struct Walls<'a, const D: usize, const N: usize> {
     /// `u_b`.
     pub state: &'a dyn Fn(usize, &[f64; N], &[f64; D]) -> [f64; N],
     /// The flux.
-    pub flux: &'a dyn Fn(usize, &[f64; N], &[f64; N], &[[f64; N]; D], &[f64; D]) -> [f64; N],
+    pub flux: &'a dyn Fn((usize, usize), &[f64; N], &[f64; N], &[[f64; N]; D], &[f64; D]) -> [f64; N],
 }
 
 /// One element's lifted gradients, physical, `[point][x][field]`.
@@ -43,12 +44,23 @@ where
         let jumps = self.jumps(&traces, walls);
         let gradients: Vec<Gradients<D, N>> =
             (0..self.elements.len()).map(|e| self.gradients(e, &u[e], &jumps[e], eta)).collect();
-        let surface = self.mean_fluxes(&traces, &gradients, diffusion, walls);
+        let laws = self.laws(diffusion);
+        let surface = self.mean_fluxes(&traces, &gradients, &laws, walls);
         self.elements
             .iter()
             .enumerate()
-            .map(|(e, element)| self.tested(element, &u[e], &gradients[e], diffusion, &surface[e]))
+            .map(|(e, element)| self.tested(element, &u[e], &gradients[e], &laws[e], &surface[e]))
             .collect()
+    }
+
+    /// The law of each element, with its coefficient if the flux has one.
+    fn laws<V: Diffusion<D, N>>(&self, diffusion: &V) -> Vec<V> {
+        let order = self.elements.iter().map(|element| element.reference.spec.order).max().unwrap_or(0);
+        let widths = filter_widths(&self.mesh, order, None).unwrap_or_default();
+        let law = |&width: &f64| {
+            diffusion.coefficient(width).map_or_else(|| diffusion.clone(), |c| diffusion.with_coefficient(c))
+        };
+        widths.iter().map(law).collect()
     }
 
     /// Half jumps at the face points, `[element][point][field]`.
@@ -121,7 +133,7 @@ where
         &self,
         traces: &[Vec<[f64; N]>],
         gradients: &[Gradients<D, N>],
-        diffusion: &V,
+        laws: &[V],
         walls: &Walls<'_, D, N>,
     ) -> Vec<Vec<Vec<f64>>> {
         let mut out: Vec<Vec<Vec<f64>>> = traces.iter().map(|t| vec![vec![0.0; t.len()]; N]).collect();
@@ -133,14 +145,14 @@ where
                     Some((other, table)) => {
                         let (up, g) = (&traces[other][table[i]], &gradients[other].face[table[i]]);
                         let (a, b) = (
-                            diffusion.normal_diffusive_flux(&um, own, &n),
-                            diffusion.normal_diffusive_flux(up, g, &n),
+                            laws[e].normal_diffusive_flux(&um, own, &n),
+                            laws[other].normal_diffusive_flux(up, g, &n),
                         );
                         std::array::from_fn(|k| 0.5 * (a[k] + b[k]))
                     }
                     None => {
                         let ub = (walls.state)(boundary, &um, &n);
-                        (walls.flux)(boundary, &um, &ub, own, &n)
+                        (walls.flux)((boundary, e), &um, &ub, own, &n)
                     }
                 };
                 let sj = self.elements[e].geometry.face[q].1;

@@ -2,6 +2,7 @@
 
 mod boundary_energy;
 mod boundary_spectrum;
+mod closures;
 mod conservation;
 mod convergence;
 mod diffusion;

@@ -78,6 +78,9 @@ struct Gradient : GradientKind {
 #pragma unroll
                 for (int i = 0; i < DIM * FIELDS; ++i) grad[i] *= s;
             }
+#if COEFFICIENTS
+            const Parameters parameters = own_parameters(this->parameters, p, elements.slot + e);
+#endif
             contravariant_flux(parameters, state, g, grad, f);
             real* y = fluxes + (e * FLUXES + q) * FIELDS;
 #pragma unroll

@@ -79,7 +79,7 @@ pub(crate) fn part_texts<T: PackScalar>(
         fast_traces: fast_traces.is_some(),
         residual: residual(false),
         stage: residual(true),
-        speed: speed::speed(&universal, dense),
+        speed: speed::speed(&universal, dense, lifts.as_ref()),
         traces: fast_traces.or_else(|| written.then(|| kernel_text::traces(&universal))),
         gradient: match (passes, &lifts) {
             (Some(fast), _) => fast.gradient.clone(),

@@ -549,7 +549,8 @@ impl<T: PackScalar> DeviceGroup<T> {
             for kernel in &part.gradient {
                 let share = (elements.start, part.slots);
                 self.args.clear();
-                self.args.value(arguments).value(published.arguments(shared, source, i, share));
+                self.args.value(arguments);
+                published.pass(&mut self.args, shared, source, i, share);
                 if kernel.wide {
                     self.args.slice(&self.wide_parameters);
                 } else {
@@ -608,7 +609,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             self.args.value(arguments);
             if let (Some(published), Some(shared)) = (&self.published, shared) {
                 let share = (elements.start, part.slots);
-                self.args.value(published.arguments(shared, source, i, share));
+                published.pass(&mut self.args, shared, source, i, share);
             }
             if let Some((_, own)) = small {
                 self.args.value(own);
@@ -661,6 +662,9 @@ impl<T: PackScalar> DeviceGroup<T> {
             self.args.clear();
             self.args.value(arguments).slice(&self.parameters);
             self.args.buffer(&self.unit).buffer(&self.spread).pointer(steps).pointer(partial);
+            if let Some(coefficients) = self.published.as_ref().and_then(GroupPublished::coefficients) {
+                self.args.pointer(coefficients);
+            }
             // SAFETY: as above; `partial` has room for the blocks of all parts.
             unsafe { cuda.launch(&part.speed.function, part.speed.config(), &self.args)? };
             partial += u64::from(part.speed.blocks) * 16;

@@ -24,8 +24,20 @@ struct Published {
     stored* lifted;
     u32 boundary;          // scalars of the exterior buffer that belong to boundaries; they come first
     u32 table_len;         // entries of a table of rows
+#if COEFFICIENTS
+    const stored* coefficients;  // of the group: the coefficient of the diffusive flux, [slot]
+#endif
 };
 
+#if COEFFICIENTS
+// The parameters of an element's law: those of all, with the element's coefficient.
+static __device__ __forceinline__ Parameters own_parameters(const Parameters& parameters, const Published& p, u32 slot) {
+    Parameters own = parameters;
+    own.mixing = __ldg(p.coefficients + slot);
+    return own;
+}
+
+#endif
 static_assert(LANES == 1, "published fluxes are laid out element by element");
 // Strides in `fluxes`: between face points, and between unknowns.
 constexpr u32 FLUX_ROW = PLANAR ? 1 : FIELDS, FLUX_FIELD = PLANAR ? NF : 1;
@@ -78,7 +90,11 @@ static __device__ __forceinline__ void publish(const Parameters& parameters, con
                                                const real (&gradient)[DIM * FIELDS], const real (&n)[DIM],
                                                const real (&f)[FIELDS]) {
     real diffusive[FIELDS];
+#if COEFFICIENTS
+    normal_diffusive_flux(own_parameters(parameters, p, slot), um, gradient, n, diffusive);
+#else
     normal_diffusive_flux(parameters, um, gradient, n, diffusive);
+#endif
     stored* to = p.fluxes + (u64)slot * TRACE_BLOCK + q * FLUX_ROW;
     real own[FIELDS];
 #pragma unroll

@@ -204,6 +204,9 @@ struct Gradient : GradientKind {
             for (int i = 0; i < DIM * FIELDS; ++i) reference[i] *= scale;
         }
         physical_gradient(g, reference, grad);
+#if COEFFICIENTS
+        const Parameters parameters = own_parameters(this->parameters, p, own.slot);
+#endif
         contravariant_flux(parameters, u, g, grad, flux);
         dg_block_sync();
 #pragma unroll

@@ -175,6 +175,9 @@ struct Gradient : GradientKind {
             }
         }
         real f[DIM * FIELDS];
+#if COEFFICIENTS
+        const Parameters parameters = own_parameters(this->parameters, p, own.slot);
+#endif
         contravariant_flux(parameters, u, g, grad, f);
 #pragma unroll
         for (int i = 0; i < DIM * FIELDS; ++i) flux[i * NP] = f[i];

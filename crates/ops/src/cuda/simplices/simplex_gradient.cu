@@ -397,7 +397,11 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 #pragma unroll
                 for (int k = 0; k < DIM * FIELDS; ++k) grad[k] *= inverse;
 #endif
+#if COEFFICIENTS
+                diffusive_flux(own_parameters(parameters, p, slot), x, grad, diffusive);
+#else
                 diffusive_flux(parameters, x, grad, diffusive);
+#endif
                 volume_flux(parameters, x, g, f);
                 const real* b = project + (2 * t + i) * STATE_TILES * DIM * 32;
 #pragma unroll

@@ -181,6 +181,9 @@ struct Gradient : GradientKind {
                         scale * (slope[k * SIZE] + low * jump[k * NF] + high * jump[k * NF + LINES]);
             }
             physical_gradient(g, reference, grad);
+#if COEFFICIENTS
+            const Parameters parameters = own_parameters(this->parameters, p, elements.slot + e);
+#endif
             contravariant_flux(parameters, u, g, grad, flux);
 #pragma unroll
             for (int d = 0; d < DIM; ++d)

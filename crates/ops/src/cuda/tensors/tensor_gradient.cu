@@ -200,6 +200,9 @@ struct Gradient : GradientKind {
             }
         }
         real f[DIM * FIELDS];
+#if COEFFICIENTS
+        const Parameters parameters = own_parameters(this->parameters, p, own.slot);
+#endif
         contravariant_flux<!SPLIT>(parameters, u, g, grad, f);
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) rate[k] = 0;

@@ -28,9 +28,18 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 extern "C" __global__ void __launch_bounds__(BLOCK)
     face_fluxes(const InnerTrace inner, const real* normal, const real* weight, const real* data,
                 const real* gradients, u32 n, real* exterior, const Clock* clock, double share,
+#if COEFFICIENTS
+                double* sums, double* corrections, const Parameters of_all, const real* coefficients) {
+#else
                 double* sums, double* corrections, const Parameters parameters) {
+#endif
     const u32 q = blockIdx.x * BLOCK + threadIdx.x;
     if (q >= n) return;
+#if COEFFICIENTS
+    // Of the point's element.
+    Parameters parameters = of_all;
+    parameters.mixing = __ldg(coefficients + q);
+#endif
     real um[FIELDS], prescribed[FIELDS], ub[FIELDS], direction[DIM], gradient[DIM * FIELDS], f[FIELDS];
     inner_trace(inner, q, um);
 #pragma unroll

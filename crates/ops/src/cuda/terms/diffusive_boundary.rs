@@ -8,7 +8,7 @@ use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use crate::rhs::boundary_set::BoundarySet;
 use dgsuite_gpu::GpuError;
-use dgsuite_gpu::cuda::{Args, Cuda, Function, LaunchConfig, Source};
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 
 /// Builds the text of a boundary's kernels, and the law with the condition's formulas; `None` if the
 /// condition has no diffusive part.
@@ -28,10 +28,13 @@ pub(crate) fn diffusive_text<T: PackScalar>(
 }
 
 /// The diffusive part of a boundary, in addition to [`DeviceBoundaries`].
-pub(crate) struct DiffusiveBoundary<T> {
+pub(crate) struct DiffusiveBoundary<T: PackScalar> {
     jumps: Function,
     fluxes: Function,
     parameters: Vec<T>,
+    /// The coefficient of the diffusive flux of each point's element; empty if it has none.
+    coefficients: DeviceBuffer<T>,
+    fields: usize,
     args: Args,
 }
 
@@ -46,10 +49,13 @@ impl<T: PackScalar> DiffusiveBoundary<T> {
     ) -> Result<Option<Self>, OpsError> {
         let Some((law, source)) = diffusive_text::<T>(law, set, dim, fields)? else { return Ok(None) };
         let module = cuda.compile(&source)?;
+        let coefficients: Vec<T> = set.coefficients.iter().map(|&c| T::from_f64(c)).collect();
         Ok(Some(Self {
             jumps: module.function("face_jumps")?,
             fluxes: module.function("face_fluxes")?,
             parameters: parameter_values(&law.parameters),
+            coefficients: DeviceBuffer::from_slice(cuda, "coefficients", &coefficients)?,
+            fields,
             args: Args::new(),
         }))
     }
@@ -98,6 +104,9 @@ impl<T: PackScalar> DiffusiveBoundary<T> {
             self.args.value(run.count as u32).pointer(shared.exterior.ptr_at(run.exterior));
             self.args.pointer(accrual.clock).value(accrual.share).pointer(sums).pointer(corrections);
             self.args.slice(&self.parameters);
+            if !self.coefficients.is_empty() {
+                self.args.pointer(self.coefficients.ptr_at(run.first / self.fields));
+            }
             // SAFETY: as above.
             unsafe { cuda.launch(&self.fluxes, config(run), &self.args)? };
         }

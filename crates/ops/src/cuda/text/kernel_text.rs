@@ -6,6 +6,7 @@
 
 use crate::cuda::text::operators::{Packed, widest_between};
 use crate::cuda::text::published::Lifts;
+use crate::cuda::text::sections::{COEFFICIENTS, resolved};
 use crate::cuda::text::setting::{Setting, list};
 use crate::formulas::diffusion::DiffusionKernels;
 use crate::formulas::pointwise::PointKernels;
@@ -155,6 +156,8 @@ pub(crate) struct LawText {
     pub(crate) two_point: bool,
     /// Parameters of the lifting, if there is diffusion.
     pub(crate) lifts: Option<Lifts>,
+    /// Whether the diffusive flux has a coefficient of each element.
+    pub(crate) coefficients: bool,
     /// Whether there is a source.
     pub(crate) source: bool,
     /// Whether the mesh has boundaries.
@@ -167,8 +170,16 @@ impl LawText {
     pub(crate) fn new<T>(physics: &dyn PointKernels<T>) -> Result<Self, TraceError> {
         let mut parameters = Parameters::new();
         let functions = physics.device_source(&mut parameters)?;
-        let (lifts, changing) = (None, physics.n_changing());
-        Ok(Self { parameters, functions, two_point: false, lifts, source: false, boundaries: true, changing })
+        Ok(Self {
+            parameters,
+            functions,
+            two_point: false,
+            lifts: None,
+            coefficients: false,
+            source: false,
+            boundaries: true,
+            changing: physics.n_changing(),
+        })
     }
 
     /// With the formulas of the two-point flux, if there is one.
@@ -186,7 +197,8 @@ impl LawText {
     ) -> Result<Self, TraceError> {
         let Some(diffusion) = diffusion else { return Ok(self) };
         let law = self.with(|parameters| diffusion.device_source(parameters))?;
-        Ok(Self { lifts: Some(Lifts { eta }), ..law })
+        let coefficients = diffusion.coefficient(1.0).is_some();
+        Ok(Self { lifts: Some(Lifts { eta }), coefficients, ..law })
     }
 
     /// Sets whether there is a source; its formulas are in its own kernel.
@@ -213,7 +225,8 @@ impl LawText {
     /// All text in front of the kernel.
     pub(crate) fn preamble(&self) -> String {
         format!(
-            "#include \"device.cuh\"\n#include \"fast_math.cuh\"\n{PRELUDE}{}{}#include \"common.cuh\"\n",
+            "{}#include \"device.cuh\"\n#include \"fast_math.cuh\"\n{PRELUDE}{}{}#include \"common.cuh\"\n",
+            if self.coefficients { COEFFICIENTS } else { "" },
             self.parameters.definition(),
             self.functions
         )
@@ -229,37 +242,41 @@ pub(crate) fn parameter_values<T: PackScalar>(parameters: &Parameters) -> Vec<T>
     values
 }
 
-pub(crate) fn with_headers<T: PackScalar>(name: &str, text: String) -> Source {
-    let source = Source::new(name, text)
-        .header("fast_math.cuh", include_str!("fast_math.cuh"))
-        .header("common.cuh", include_str!("common.cuh"))
-        .header("rows.cuh", include_str!("../pass/rows.cuh"))
-        .header("normals.cuh", include_str!("../pass/normals.cuh"))
-        .header("fragments.cuh", include_str!("../simplices/fragments.cuh"))
-        .header("weight_adjusted.cuh", include_str!("weight_adjusted.cuh"))
-        .header("quadratic.cuh", include_str!("../simplices/quadratic.cuh"))
-        .header("sparse.cuh", include_str!("../chains/sparse.cuh"))
-        .header("metric_rule.cuh", include_str!("../chains/metric_rule.cuh"))
-        .header("gauss_lines.cuh", include_str!("../tensors/gauss_lines.cuh"))
-        .header("lines.cuh", include_str!("lines.cuh"))
-        .header("prisms.cuh", include_str!("../prisms/prisms.cuh"))
-        .header("prism_cubature.cuh", include_str!("../prisms/prism_cubature.cuh"))
-        .header("two_point.cuh", include_str!("two_point.cuh"))
-        .header("passes.cuh", include_str!("../pass/passes.cuh"))
-        .header("gradient_pass.cuh", include_str!("../pass/gradient_pass.cuh"))
-        .header("mean_flux_pass.cuh", include_str!("../pass/mean_flux_pass.cuh"))
-        .header("residual_pass.cuh", include_str!("../pass/residual_pass.cuh"))
-        .header("traces_pass.cuh", include_str!("../pass/traces_pass.cuh"))
-        .header("viscous.cuh", include_str!("../pass/viscous.cuh"))
-        .header("published.cuh", include_str!("../pass/published.cuh"))
-        .header("simplex_geometry.cuh", include_str!("../simplices/simplex_geometry.cuh"))
-        .header("simplex_gradient.cuh", include_str!("../simplices/simplex_gradient.cuh"))
-        .header("boundary_point.cuh", include_str!("../terms/boundary_point.cuh"));
+/// Adds the headers. With [`COEFFICIENTS`] at its begin the text and its headers have the sections of fluxes
+/// with coefficients.
+pub(crate) fn with_headers<T: PackScalar>(name: &str, text: &str) -> Source {
+    let coefficients = text.starts_with(COEFFICIENTS);
+    let own = |text: &str| resolved(text, coefficients);
+    let source = Source::new(name, own(text))
+        .header("fast_math.cuh", own(include_str!("fast_math.cuh")))
+        .header("common.cuh", own(include_str!("common.cuh")))
+        .header("rows.cuh", own(include_str!("../pass/rows.cuh")))
+        .header("normals.cuh", own(include_str!("../pass/normals.cuh")))
+        .header("fragments.cuh", own(include_str!("../simplices/fragments.cuh")))
+        .header("weight_adjusted.cuh", own(include_str!("weight_adjusted.cuh")))
+        .header("quadratic.cuh", own(include_str!("../simplices/quadratic.cuh")))
+        .header("sparse.cuh", own(include_str!("../chains/sparse.cuh")))
+        .header("metric_rule.cuh", own(include_str!("../chains/metric_rule.cuh")))
+        .header("gauss_lines.cuh", own(include_str!("../tensors/gauss_lines.cuh")))
+        .header("lines.cuh", own(include_str!("lines.cuh")))
+        .header("prisms.cuh", own(include_str!("../prisms/prisms.cuh")))
+        .header("prism_cubature.cuh", own(include_str!("../prisms/prism_cubature.cuh")))
+        .header("two_point.cuh", own(include_str!("two_point.cuh")))
+        .header("passes.cuh", own(include_str!("../pass/passes.cuh")))
+        .header("gradient_pass.cuh", own(include_str!("../pass/gradient_pass.cuh")))
+        .header("mean_flux_pass.cuh", own(include_str!("../pass/mean_flux_pass.cuh")))
+        .header("residual_pass.cuh", own(include_str!("../pass/residual_pass.cuh")))
+        .header("traces_pass.cuh", own(include_str!("../pass/traces_pass.cuh")))
+        .header("viscous.cuh", own(include_str!("../pass/viscous.cuh")))
+        .header("published.cuh", own(include_str!("../pass/published.cuh")))
+        .header("simplex_geometry.cuh", own(include_str!("../simplices/simplex_geometry.cuh")))
+        .header("simplex_gradient.cuh", own(include_str!("../simplices/simplex_gradient.cuh")))
+        .header("boundary_point.cuh", own(include_str!("../terms/boundary_point.cuh")));
     if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
 }
 
 /// As [`with_headers`], for a kernel that computes in double precision for any stored precision.
-pub(crate) fn wide_with_headers<T: PackScalar>(name: &str, text: String) -> Source {
+pub(crate) fn wide_with_headers<T: PackScalar>(name: &str, text: &str) -> Source {
     let source = with_headers::<f64>(name, text);
     if T::BYTES == 4 { source.define("DG_STORED_SINGLE", 1) } else { source }
 }
@@ -332,7 +349,7 @@ pub(super) fn planned<T: PackScalar>(
     let (Setting { law, group, .. }, sizes) = (*of, of.sizes());
     let text =
         format!("{}#include \"sparse.cuh\"\n{}#line 1 \"{name}\"\n{body}", law.preamble(), packed.text);
-    let source = sizes.define(with_headers::<T>(name, text), &group.face_offsets);
+    let source = sizes.define(with_headers::<T>(name, &text), &group.face_offsets);
     let source = source.define("INTEGRAL", packed.integral).define("ONE", packed.one).define("STAGE", stage);
     KernelText::new(plan.define(source), plan.shape(T::BYTES), false)
 }
@@ -409,5 +426,5 @@ pub(crate) fn pointwise<T: PackScalar>(
         direct: true,
         rule: MetricRule::Affine,
     };
-    one.define(with_headers::<T>(name, text), &[0, 1]).define("STAGE", 0)
+    one.define(with_headers::<T>(name, &text), &[0, 1]).define("STAGE", 0)
 }

@@ -14,7 +14,7 @@ use crate::space::group::{Group, Part};
 use crate::space::lifting::{LiftFactors, lift_factors, penalty};
 use crate::space::scheme::MetricRule;
 use dgsuite_gpu::GpuError;
-use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer};
 
 /// Parameters of BR2, for laws with diffusion.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +57,14 @@ pub(crate) struct PublishedArguments {
     table_len: u32,
 }
 
+/// The same with the coefficients of the diffusive flux at its end.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct WithCoefficients {
+    published: PublishedArguments,
+    coefficients: u64,
+}
+
 /// Arrays shared by all groups.
 pub(crate) struct Shared<T: PackScalar> {
     /// `u_b − u⁻` on the boundaries, in the order of the exterior buffer.
@@ -93,6 +101,8 @@ pub(crate) struct GroupPublished<T: PackScalar> {
     kept: DeviceBuffer<T>,
     /// Half jumps, if faces and volume have separate kernels; otherwise empty.
     lifted: DeviceBuffer<T>,
+    /// The coefficient of the diffusive flux of each slot; empty if it has none.
+    coefficients: DeviceBuffer<T>,
     rows: DeviceBuffer<u32>,
     /// The metric at face points of each part.
     metric: Vec<DeviceBuffer<T>>,
@@ -128,6 +138,7 @@ impl<T: PackScalar> GroupPublished<T> {
             fluxes: DeviceBuffer::zeros(cuda, "diffusive fluxes", group.trace.len())?,
             lifted: DeviceBuffer::zeros(cuda, "jumps", if split { group.trace.len() } else { 0 })?,
             kept: DeviceBuffer::zeros(cuda, "rows between the passes of diffusion", group.state.len())?,
+            coefficients: DeviceBuffer::from_slice(cuda, "coefficients", &group.coefficients)?,
             rows: DeviceBuffer::from_slice(cuda, "neighbours", &rows)?,
             metric,
             table_len: neighbours.table_len,
@@ -139,9 +150,30 @@ impl<T: PackScalar> GroupPublished<T> {
         row / self.together
     }
 
+    /// Address of the coefficients of the diffusive flux, [slot]; `None` if it has none.
+    pub(crate) fn coefficients(&self) -> Option<u64> {
+        (!self.coefficients.is_empty()).then(|| self.coefficients.ptr())
+    }
+
+    /// Adds the [`arguments`](Self::arguments) to those of a kernel.
+    pub(crate) fn pass(
+        &self,
+        args: &mut Args,
+        shared: &Shared<T>,
+        source: u64,
+        part: usize,
+        elements: (usize, usize),
+    ) {
+        let published = self.arguments(shared, source, part, elements);
+        match self.coefficients() {
+            Some(coefficients) => args.value(WithCoefficients { published, coefficients }),
+            None => args.value(published),
+        };
+    }
+
     /// The arguments of part `part` for its elements from `first` of `count` on; `source` is the address of
     /// the group's rows of the source, or 0.
-    pub(crate) fn arguments(
+    fn arguments(
         &self,
         shared: &Shared<T>,
         source: u64,
@@ -166,7 +198,8 @@ impl<T: PackScalar> GroupPublished<T> {
 
     pub(crate) fn bytes(&self) -> usize {
         let metric: usize = self.metric.iter().map(DeviceBuffer::bytes).sum();
-        self.fluxes.bytes() + self.lifted.bytes() + self.kept.bytes() + self.rows.bytes() + metric
+        let own = [&self.fluxes, &self.lifted, &self.kept, &self.coefficients];
+        own.map(DeviceBuffer::bytes).iter().sum::<usize>() + self.rows.bytes() + metric
     }
 }
 

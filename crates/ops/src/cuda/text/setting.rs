@@ -173,14 +173,14 @@ impl<T: PackScalar> Setting<'_, T> {
 
     /// A text with the macros of `sizes`.
     pub(crate) fn with_sizes(&self, file: File, sizes: &Sizes) -> Source {
-        let source = sizes.define(with_headers::<T>(file.name, self.text(file)), &self.group.face_offsets);
+        let source = sizes.define(with_headers::<T>(file.name, &self.text(file)), &self.group.face_offsets);
         self.with_source(source)
     }
 
     /// As [`with_sizes`](Self::with_sizes), with arithmetic in double precision for any stored precision.
     pub(crate) fn wide_with_sizes(&self, file: File, sizes: &Sizes) -> Source {
         let source =
-            sizes.define(wide_with_headers::<T>(file.name, self.text(file)), &self.group.face_offsets);
+            sizes.define(wide_with_headers::<T>(file.name, &self.text(file)), &self.group.face_offsets);
         self.with_source(source)
     }
 

@@ -9,6 +9,12 @@
 // diffusivity. With BY_LANES states are kept as [row][field][element] with the stride STRIDE, and the
 // interpolation is the dense table [node][point] at DENSE_AT; otherwise it is the chain INTERP, with
 // POINTS_AT, EVEN_AT, ODD_AT.
+#if COEFFICIENTS
+//
+// With a coefficient of each element the diffusivity depends on the gradient: that of the element itself,
+// without the jumps at its faces. The chain GRADIENT gives it from states beside half jumps of zero at
+// JOINED_AT, with the states at volume points in front unless they are nodes, to GRADIENTS_AT.
+#endif
 
 constexpr u32 NONE = 0xffffffffu;
 
@@ -42,6 +48,40 @@ static __device__ __forceinline__ void load_lanes(const Arguments& a, u32 slot, 
     }
 }
 
+#if COEFFICIENTS
+constexpr u32 JOINED = NP + NF, STATES = COLLOCATED ? 0 : NQ, GRADIENTS = STATES + DIM * NQ;
+
+// The states of `n` elements from `slot` on, beside half jumps of zero. A barrier is needed after.
+static __device__ __forceinline__ void load_joined(const Arguments& a, u32 slot, u32 n, real* to) {
+    for (u32 i = threadIdx.x; i < n * JOINED * FIELDS; i += BLOCK) {
+        const u32 e = i / (JOINED * FIELDS), at = i % (JOINED * FIELDS);
+        const u32 entry = PLANAR ? at % FIELDS * NP + at / FIELDS : at;
+        to[i] = at < NP * FIELDS ? (real)__ldg(a.u + slot_begin(slot + e, STATE_BLOCK) + entry * LANES) : (real)0;
+    }
+}
+
+// State and physical gradient of element `e` of the block at point `q`; `element`: its number in the part.
+static __device__ __forceinline__ void gradient_at(const Arguments& a, const real* work, u32 e, u32 element, u32 q,
+                                                   real (&state)[FIELDS], real (&grad)[DIM * FIELDS]) {
+    const real* values = COLLOCATED ? work + JOINED_AT + (e * JOINED + q) * FIELDS
+                                    : work + GRADIENTS_AT + (e * GRADIENTS + q) * FIELDS;
+    const real* slopes = work + GRADIENTS_AT + (e * GRADIENTS + STATES + q) * FIELDS;
+    real g[DIM * DIM];
+    metric_at(a, element, q, g);
+    const real scale = CURVED ? (real)__ldg(a.inverse_jacobian + (u64)element * NQ + q) : (real)1;
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) {
+        state[k] = values[k];
+#pragma unroll
+        for (int x = 0; x < DIM; ++x) {
+            real sum = g[x] * slopes[k];
+#pragma unroll
+            for (int d = 1; d < DIM; ++d) sum += g[d * DIM + x] * slopes[d * NQ * FIELDS + k];
+            grad[x * FIELDS + k] = scale * sum;
+        }
+    }
+}
+#else
 // The states of element `e` of the block at the points `first`, `first` + TEAM, …; the last point takes the
 // place of points that do not exist.
 static __device__ __forceinline__ void states_at(const Arguments& a, const real* work, u32 e, u32 first,
@@ -78,6 +118,7 @@ static __device__ __forceinline__ void states_at(const Arguments& a, const real*
     }
 #endif
 }
+#endif
 
 // Largest speed and diffusivity of some points, and whether a state is bad.
 struct Largest {
@@ -85,8 +126,13 @@ struct Largest {
     bool bad;
 };
 
+#if COEFFICIENTS
+static __device__ __forceinline__ void add_point(const Parameters& parameters, const real (&state)[FIELDS],
+                                                 const real (&grad)[DIM * FIELDS], Largest& l) {
+#else
 static __device__ __forceinline__ void add_point(const Parameters& parameters, const real (&state)[FIELDS],
                                                  Largest& l) {
+#endif
     bool finite = true;
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) finite = finite && state[k] - state[k] == 0;
@@ -96,7 +142,11 @@ static __device__ __forceinline__ void add_point(const Parameters& parameters, c
     l.speed = w[0] > l.speed ? w[0] : l.speed;
 #if DIFFUSION
     real nu[1];
+#if COEFFICIENTS
+    diffusivity(parameters, state, grad, nu);
+#else
     diffusivity(parameters, state, nu);
+#endif
     l.bad = l.bad || !(nu[0] - nu[0] == 0);
     l.diffusivity = nu[0] > l.diffusivity ? nu[0] : l.diffusivity;
 #endif
@@ -105,8 +155,13 @@ static __device__ __forceinline__ void add_point(const Parameters& parameters, c
 // `unit`, `spread`: of each slot; `spread` is σ/τ and read with DIFFUSION only; `steps`: the step of each
 // slot, or null; `partial`: one bound per block.
 extern "C" __global__ void __launch_bounds__(BLOCK)
+#if COEFFICIENTS
+    wave_speed(const Arguments a, const Parameters of_all, const double* unit, const double* spread,
+               real* steps, StepBound* partial, const stored* coefficients) {
+#else
     wave_speed(const Arguments a, const Parameters parameters, const double* unit, const double* spread,
                real* steps, StepBound* partial) {
+#endif
     real* work = work_space(a);
     // The element of a thread, and its place in the team: threads of a warp read different elements with
     // BY_LANES, different points otherwise.
@@ -127,6 +182,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 #if DIFFUSION
         const double own_spread = threadIdx.x < n ? __ldg(spread + slot) : 0;
 #endif
+#if COEFFICIENTS
+        load_joined(a, a.first + element, n, work + JOINED_AT);
+        dg_block_sync();
+        multiply_chain(a, GRADIENT, n, work + JOINED_AT, work + EVEN_AT, work + ODD_AT, work + GRADIENTS_AT);
+#else
 #if BY_LANES
         load_lanes(a, a.first + element, n, work + STATE_AT);
         dg_block_sync();
@@ -135,14 +195,25 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
         dg_block_sync();
         multiply_chain(a, INTERP, n, work + STATE_AT, work + EVEN_AT, work + ODD_AT, work + POINTS_AT);
 #endif
+#endif
         if (e < n) {
             Largest l = {0, 0, false};
+#if COEFFICIENTS
+            Parameters parameters = of_all;
+            parameters.mixing = __ldg(coefficients + a.first + element + e);
+            for (u32 q = member; q < NQ; q += TEAM) {
+                real state[FIELDS], grad[DIM * FIELDS];
+                gradient_at(a, work, e, element + e, q, state, grad);
+                add_point(parameters, state, grad, l);
+            }
+#else
             for (u32 first = member; first < NQ; first += TEAM * AT_ONCE) {
                 real state[AT_ONCE][FIELDS];
                 states_at(a, work, e, first, state);
 #pragma unroll
                 for (int i = 0; i < AT_ONCE; ++i) add_point(parameters, state[i], l);
             }
+#endif
             speeds[member * ELEMENTS + e] = l.bad ? (real)(-1) : l.speed;
 #if DIFFUSION
             diffusivities[member * ELEMENTS + e] = l.diffusivity;

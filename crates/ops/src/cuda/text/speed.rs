@@ -2,6 +2,7 @@
 
 use crate::cuda::text::kernel_text::{KernelText, Plan, SHARED_LIMIT, Universal, planned};
 use crate::cuda::text::operators::{Packed, widest_between};
+use crate::cuda::text::published::PassFactors;
 use crate::lanes::panel::Rows;
 use crate::lanes::simd::PackScalar;
 use crate::space::chain::Factors;
@@ -52,8 +53,16 @@ fn column(chain: &[(Rows, usize)], j: usize) -> Vec<f64> {
     x
 }
 
-/// Builds the kernel of the step bound; `dense`: the offset of the table of [`add_dense`].
-pub(crate) fn speed<T: PackScalar>(of: &Universal<'_, T>, dense: Option<usize>) -> KernelText {
+/// Builds the kernel of the step bound; `dense`: the offset of the table of [`add_dense`], `lifts`: the
+/// operators of diffusion, if there is any.
+pub(crate) fn speed<T: PackScalar>(
+    of: &Universal<'_, T>,
+    dense: Option<usize>,
+    lifts: Option<&PassFactors>,
+) -> KernelText {
+    if let Some(lifts) = lifts.filter(|_| of.of.law.coefficients) {
+        return speed_with_gradients(of, lifts);
+    }
     let (s, interp) = (of.of.sizes(), &of.factors.interp);
     let diffusion = of.of.law.lifts.is_some();
     let by_lanes = s.collocated || dense.is_some();
@@ -97,5 +106,35 @@ pub(crate) fn speed<T: PackScalar>(of: &Universal<'_, T>, dense: Option<usize>) 
         .define("TEAM", team)
         .define("AT_ONCE", s.nq.div_ceil(team).min(AT_ONCE))
         .define("DENSE_AT", dense.unwrap_or(0));
+    text
+}
+
+/// The kernel for diffusive fluxes with a coefficient of each element, which computes gradients.
+fn speed_with_gradients<T: PackScalar>(of: &Universal<'_, T>, lifts: &PassFactors) -> KernelText {
+    let s = of.of.sizes();
+    let between = widest_between(&lifts.gradient);
+    let odd = if lifts.gradient.len() > 2 { between } else { 0 };
+    let gradients = s.dim * s.nq + if s.collocated { 0 } else { s.nq };
+    let rows = [s.np + s.nf, gradients, between, odd];
+    let per_element = rows.iter().sum::<usize>() * s.fields;
+    let fit = SHARED_LIMIT / 2 / (per_element * T::BYTES).max(1);
+    let elements = (BLOCK * 3 / 2).div_ceil(s.np.max(s.nq)).min(fit).clamp(1, BLOCK);
+    let [joined, gradients, even, odd] = rows.map(|rows| rows * s.fields * elements);
+    let regions = [
+        ("JOINED_AT", joined),
+        ("GRADIENTS_AT", gradients),
+        ("EVEN_AT", even),
+        ("ODD_AT", odd),
+        ("FOUND_AT", 2 * BLOCK),
+    ];
+    let plan = Plan::of_block(elements, BLOCK, &regions, T::BYTES);
+    let mut text = planned("speed.cu", include_str!("speed.cu"), of, 0, &plan);
+    text.source = text
+        .source
+        .define("DIFFUSION", 1)
+        .define("BY_LANES", 0)
+        .define("STRIDE", 1)
+        .define("TEAM", BLOCK / elements)
+        .define("AT_ONCE", 1);
     text
 }

@@ -122,9 +122,18 @@ where
         condition.face_state(um, normal, &self.given(um, data), ub);
     }
 
-    fn normal_flux(&self, um: &[T], ub: &[T], gradient: &[T], normal: &[T], data: &[T], flux: &mut [T]) {
+    fn normal_flux(
+        &self,
+        um: &[T],
+        ub: &[T],
+        gradient: &[T],
+        normal: &[T],
+        data: &[T],
+        coefficients: &[f64],
+        flux: &mut [T],
+    ) {
         let condition = self.condition.diffusive().expect("a condition with a diffusive part");
-        condition.normal_flux(um, ub, gradient, normal, &self.given(um, data), flux);
+        condition.normal_flux(um, ub, gradient, normal, &self.given(um, data), coefficients, flux);
     }
 
     fn device_source(&self, parameters: &mut Parameters) -> Result<String, TraceError> {

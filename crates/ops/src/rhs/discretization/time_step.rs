@@ -7,6 +7,7 @@ use super::{CHUNK, Discretization};
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use crate::lock::lock;
+use crate::rhs::diffusion_passes::diffusivity_of_block;
 use crate::space::group::Group;
 
 impl<T: PackScalar> Discretization<T> {
@@ -142,18 +143,14 @@ impl<T: PackScalar> Discretization<T> {
     /// `ν σ/τ` to the speed.
     fn block_speed(&self, group: &Group<T>, state: &[T], block: usize) -> ([T; 16], [T; 16]) {
         let (mut speed, mut admissible) = ([T::from_f64(0.0); 16], [T::from_f64(0.0); 16]);
+        let mut largest = [T::from_f64(0.0); 16];
         let len = group.state.block_len();
         let u = &state[block * len..(block + 1) * len];
         let part = group.part_of(block);
         let mut of_states = |points: &[T]| {
             self.physics.wave_speed(self.level, part.n_points, points, &mut speed, &mut admissible);
-            if let Some(diffusion) = &self.diffusion {
-                let mut largest = [T::from_f64(0.0); 16];
+            if let Some(diffusion) = self.diffusion.as_ref().filter(|_| group.coefficients.is_empty()) {
                 diffusion.diffusivity(self.level, part.n_points, points, &mut largest);
-                for lane in 0..group.state.lanes {
-                    let spread = group.bounds[block * group.state.lanes + lane].spread;
-                    speed[lane] += T::from_f64(spread * largest[lane].to_f64());
-                }
             }
         };
         if part.collocated {
@@ -162,6 +159,17 @@ impl<T: PackScalar> Discretization<T> {
             let thread = rayon::current_thread_index().unwrap_or(0) % self.scratch.len();
             let mut scratch = lock(&self.scratch[thread]);
             of_states(scratch.at_points(part, self.level, group.state.fields, u));
+        }
+        if let Some(diffusion) = &self.diffusion {
+            if !group.coefficients.is_empty() {
+                let mut scratch = lock(self.scratch_of_thread());
+                let diffusion = diffusion.as_ref();
+                diffusivity_of_block(diffusion, self.level, group, u, block, &mut scratch, &mut largest);
+            }
+            for lane in 0..group.state.lanes {
+                let spread = group.bounds[block * group.state.lanes + lane].spread;
+                speed[lane] += T::from_f64(spread * largest[lane].to_f64());
+            }
         }
         (speed, admissible)
     }

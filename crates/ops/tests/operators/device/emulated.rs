@@ -15,11 +15,12 @@ use crate::device::ranks::compare_parts;
 use crate::device::reactions::compare_reactions;
 use crate::device::residual::{compare_on, device};
 use crate::device::unknowns::compare_few;
-use crate::device::viscous::{compare_source, compare_viscous};
+use crate::device::viscous::{compare_closed, compare_source, compare_viscous};
 use crate::testkit::{Cells, mesh, schemes};
 use dgsuite_basis::Shape;
 use dgsuite_gpu::shim::{Emulator, ShimError};
 use dgsuite_mesh::Mesh;
+use dgsuite_physics::Closure;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -216,6 +217,20 @@ const VISCOUS: [&str; 23] = [
     "half curved of 17 Of(Tetrahedron), nodal p = 3",
 ];
 
+/// Cases that are tested with a closure: the first passes of all parts, fast and universal, affine and
+/// curved, and the gradients of the step bound in all layouts.
+const CLOSED: [(&str, Closure); 9] = [
+    ("curved of 6 Mixed2, nodal p = 1", Closure::Vreman),
+    ("curved of 9 Of(Quadrilateral), collocated split p = 2", Closure::Wale),
+    ("periodic of 8 Of(Hexahedron), collocated p = 3", Closure::Vreman),
+    ("curved of 1 Of(Hexahedron), nodal p = 2", Closure::Wale),
+    ("curved of 2 Of(Prism), collocated p = 2", Closure::Sigma),
+    ("curved of 16 Of(Prism), modal p = 2", Closure::Smagorinsky),
+    ("row of 9 Of(Triangle), nodal p = 3", Closure::Smagorinsky),
+    ("row of 9 Of(Tetrahedron), modal p = 3", Closure::Sigma),
+    ("half curved of 17 Of(Tetrahedron), nodal p = 3", Closure::Wale),
+];
+
 /// Cases that are tested with a source in inviscid flow: all fast kernels, affine and curved.
 const SOURCES: [&str; 9] = [
     "curved of 9 Of(Quadrilateral), modal strong p = 1",
@@ -320,6 +335,13 @@ fn child() {
                 compare_viscous::<f64>(&cuda, mesh, &what, &scheme);
                 tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             }
+            if let Some((_, closure)) = CLOSED.iter().find(|(case, _)| *case == what) {
+                compare_closed::<f64>(&cuda, mesh, &what, &scheme, *closure);
+                if what.starts_with("curved of 6 Mixed2") {
+                    compare_closed::<f32>(&cuda, mesh, &what, &scheme, *closure);
+                }
+                tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            }
             if SOURCES.contains(&what.as_str()) {
                 compare_source::<f64>(&cuda, mesh, &what, &scheme);
                 tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -398,8 +420,8 @@ fn child() {
     println!("{TRIED}{}", tried.into_inner());
 }
 
-/// Precedes the number of cases that a child tried with diffusion, a source, reactions, limiters or
-/// integrals.
+/// Precedes the number of cases that a child tried with diffusion, a closure, a source, reactions, limiters
+/// or integrals.
 const TRIED: &str = "cases with more than convection: ";
 
 /// Every kernel under sanitizers in some case, the other cases without, which takes a third of the time;
@@ -445,7 +467,15 @@ fn kernels_are_sound() {
             run(&emulators[0], "sanitized") + plain.join().expect("no panic")
         })
     };
-    let lists = [VISCOUS.len(), SOURCES.len(), REACTING.len(), LIMITED.len(), FLAGGED.len(), MEASURED.len()];
+    let lists = [
+        VISCOUS.len(),
+        CLOSED.len(),
+        SOURCES.len(),
+        REACTING.len(),
+        LIMITED.len(),
+        FLAGGED.len(),
+        MEASURED.len(),
+    ];
     let filtered = std::env::var_os("DGSUITE_CASE").is_some();
     assert!(tried == lists.iter().sum::<usize>() || filtered, "a case of a list was not found: {tried}");
     let [sanitized, plain] = [0, 1].map(|i| emulators[i].texts().expect("folders"));

@@ -2,11 +2,12 @@
 
 use crate::device::compile::texts;
 use crate::device::compiled::Compiled;
-use crate::device::viscous::{texts_with_source, viscous_texts};
+use crate::device::viscous::{closed_texts, texts_with_source, viscous_texts};
 use crate::testkit::{Cells, schemes};
 use dgsuite_basis::Shape;
 use dgsuite_gpu::cuda::Source;
 use dgsuite_ops::Scheme;
+use dgsuite_physics::Closure;
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -104,6 +105,26 @@ fn passes_of_diffusion_fit_registers() {
         viscous_texts::<f64>(cells, scheme, geometry).into_iter().filter(wanted).collect()
     };
     fit_registers("diffusion", &passes(), &texts, 2, STACK_OF_PASSES);
+}
+
+/// A closure needs further registers in the first pass; it must not spill much more for them.
+#[test]
+fn first_passes_with_a_closure_fit_registers() {
+    let texts = |cells: Cells, scheme: &Scheme, geometry: usize, _: usize| {
+        let closure = if cells.dim() == 2 { Closure::Vreman } else { Closure::Sigma };
+        let first = |source: &Source| source.name.ends_with("_gradient.cu");
+        closed_texts(cells, scheme, geometry, closure).into_iter().filter(first).collect()
+    };
+    let cases = [
+        (Shape::Triangle, "nodal", 3, 2, 8),
+        (Shape::Tetrahedron, "nodal", 3, 1, 8),
+        (Shape::Quadrilateral, "collocated", 3, 2, 8),
+        (Shape::Hexahedron, "collocated", 3, 1, 8),
+        (Shape::Hexahedron, "nodal", 3, 2, 8),
+        (Shape::Prism, "collocated", 3, 1, 8),
+        (Shape::Prism, "nodal", 3, 2, 8),
+    ];
+    fit_registers("closures", &cases, &texts, 1, STACK_OF_PASSES);
 }
 
 #[test]

@@ -13,11 +13,14 @@ use dgsuite_ops::{
     DiffusiveBoundaryOf, Discretization, Equation, PackScalar, PointKernels, Pointwise, Scheme,
     WithDiffusion,
 };
+use dgsuite_physics::closures::EddyViscosity;
 use dgsuite_physics::formula::Names;
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::source::FormulaSource;
 use dgsuite_physics::trace::{Recording, Sym};
-use dgsuite_physics::{Euler, Exact, Given, NavierStokes, NoSlipWall, Prescribed, Real, Rusanov, WallHeat};
+use dgsuite_physics::{
+    Closure, Euler, Exact, Given, NavierStokes, NoSlipWall, Prescribed, Real, Rusanov, WallHeat,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -40,7 +43,7 @@ const SWAYING: NoSlipWall = NoSlipWall {
 /// Point formulas for each precision.
 pub(crate) trait Precision: PackScalar + Real {
     fn physics(plane: bool) -> Box<dyn PointKernels<Self>>;
-    fn diffusion(plane: bool) -> Box<dyn DiffusionKernels<Self>>;
+    fn diffusion(plane: bool, diffusion: NavierStokes) -> Box<dyn DiffusionKernels<Self>>;
 }
 
 macro_rules! precision {
@@ -55,8 +58,7 @@ macro_rules! precision {
                 }
             }
 
-            fn diffusion(plane: bool) -> Box<dyn DiffusionKernels<Self>> {
-                let diffusion = LAW;
+            fn diffusion(plane: bool, diffusion: NavierStokes) -> Box<dyn DiffusionKernels<Self>> {
                 if plane {
                     Box::new(Diffusive::<_, 2, 4> { diffusion })
                 } else {
@@ -89,8 +91,13 @@ pub(crate) fn gain(dim: usize) -> Arc<dyn dgsuite_physics::Source> {
 }
 
 pub(crate) fn equation<T: Precision>(dim: usize, scheme: &Scheme) -> Equation<T> {
+    equation_of(dim, scheme, LAW)
+}
+
+fn equation_of<T: Precision>(dim: usize, scheme: &Scheme, law: NavierStokes) -> Equation<T> {
+    let physics = T::physics(dim == 2);
     let mut equation =
-        Equation::from(T::physics(dim == 2)).with_diffusion(T::diffusion(dim == 2)).with_source(gain(dim));
+        Equation::from(physics).with_diffusion(T::diffusion(dim == 2, law)).with_source(gain(dim));
     equation.two_point = two_point(dim, scheme);
     equation
 }
@@ -107,33 +114,41 @@ fn swaying(dim: usize) -> Arc<dyn Exact> {
 
 /// Moving walls on the first two boundaries, prescribed states on the others.
 pub(crate) fn bindings<T: Precision>(mesh: &Mesh, data: &Arc<dyn Exact>) -> Vec<BoundaryBinding<T>> {
+    bindings_of(mesh, data, LAW)
+}
+
+fn bindings_of<T: Precision>(
+    mesh: &Mesh,
+    data: &Arc<dyn Exact>,
+    diffusion: NavierStokes,
+) -> Vec<BoundaryBinding<T>> {
     let law = GAS;
     let of = |i: usize| -> Box<dyn BoundaryKernel<T>> {
         let (inviscid, diffusive): (Box<dyn BoundaryKernel<T>>, Box<dyn DiffusiveBoundaryKernel<T>>) =
             match (mesh.dim, i) {
                 (2, 0) => (
                     Box::new(BoundaryOf::<Euler, _, 2, 4> { law, condition: WALL }),
-                    Box::new(DiffusiveBoundaryOf::<_, _, 2, 4> { diffusion: LAW, condition: WALL }),
+                    Box::new(DiffusiveBoundaryOf::<_, _, 2, 4> { diffusion, condition: WALL }),
                 ),
                 (2, 1) => (
                     Box::new(BoundaryOf::<Euler, _, 2, 4> { law, condition: SWAYING }),
-                    Box::new(DiffusiveBoundaryOf::<_, _, 2, 4> { diffusion: LAW, condition: SWAYING }),
+                    Box::new(DiffusiveBoundaryOf::<_, _, 2, 4> { diffusion, condition: SWAYING }),
                 ),
                 (2, _) => (
                     Box::new(BoundaryOf::<Euler, _, 2, 4> { law, condition: Prescribed }),
-                    Box::new(DiffusiveBoundaryOf::<_, _, 2, 4> { diffusion: LAW, condition: Prescribed }),
+                    Box::new(DiffusiveBoundaryOf::<_, _, 2, 4> { diffusion, condition: Prescribed }),
                 ),
                 (_, 0) => (
                     Box::new(BoundaryOf::<Euler, _, 3, 5> { law, condition: WALL }),
-                    Box::new(DiffusiveBoundaryOf::<_, _, 3, 5> { diffusion: LAW, condition: WALL }),
+                    Box::new(DiffusiveBoundaryOf::<_, _, 3, 5> { diffusion, condition: WALL }),
                 ),
                 (_, 1) => (
                     Box::new(BoundaryOf::<Euler, _, 3, 5> { law, condition: SWAYING }),
-                    Box::new(DiffusiveBoundaryOf::<_, _, 3, 5> { diffusion: LAW, condition: SWAYING }),
+                    Box::new(DiffusiveBoundaryOf::<_, _, 3, 5> { diffusion, condition: SWAYING }),
                 ),
                 _ => (
                     Box::new(BoundaryOf::<Euler, _, 3, 5> { law, condition: Prescribed }),
-                    Box::new(DiffusiveBoundaryOf::<_, _, 3, 5> { diffusion: LAW, condition: Prescribed }),
+                    Box::new(DiffusiveBoundaryOf::<_, _, 3, 5> { diffusion, condition: Prescribed }),
                 ),
             };
         Box::new(WithDiffusion { inviscid, diffusive })
@@ -148,7 +163,8 @@ pub(crate) fn bindings<T: Precision>(mesh: &Mesh, data: &Arc<dyn Exact>) -> Vec<
 
 /// Compares a residual, a stage, the step bound and the boundary's rates on device and host.
 pub(crate) fn compare_viscous<T: Precision>(cuda: &Cuda, mesh: &Arc<Mesh>, what: &str, scheme: &Scheme) {
-    compare_equations(cuda, mesh, &format!("viscous {what}"), scheme, || equation::<T>(mesh.dim, scheme));
+    let equation = || equation::<T>(mesh.dim, scheme);
+    compare_equations(cuda, mesh, &format!("viscous {what}"), scheme, equation, LAW);
 }
 
 /// As [`compare_viscous`], for inviscid flow with a source.
@@ -158,7 +174,25 @@ pub(crate) fn compare_source<T: Precision>(cuda: &Cuda, mesh: &Arc<Mesh>, what: 
         equation.two_point = two_point(mesh.dim, scheme);
         equation
     };
-    compare_equations(cuda, mesh, &format!("with a source {what}"), scheme, equation);
+    compare_equations(cuda, mesh, &format!("with a source {what}"), scheme, equation, LAW);
+}
+
+/// As [`compare_viscous`], with an eddy viscosity that is as large as the molecular one.
+pub(crate) fn compare_closed<T: Precision>(
+    cuda: &Cuda,
+    mesh: &Arc<Mesh>,
+    what: &str,
+    scheme: &Scheme,
+    closure: Closure,
+) {
+    let what = format!("closed by {} {what}", closure.name());
+    let law = closed(closure);
+    compare_equations(cuda, mesh, &what, scheme, || equation_of::<T>(mesh.dim, scheme, law), law);
+}
+
+fn closed(closure: Closure) -> NavierStokes {
+    let constant = 2.0 * closure.usual_constant();
+    NavierStokes { closure: Some(EddyViscosity { constant, ..EddyViscosity::usual(closure) }), ..LAW }
 }
 
 fn compare_equations<T: Precision>(
@@ -167,10 +201,11 @@ fn compare_equations<T: Precision>(
     what: &str,
     scheme: &Scheme,
     equation: impl Fn() -> Equation<T>,
+    law: NavierStokes,
 ) {
     let exact: Arc<dyn Exact> = Arc::new(wavy(mesh.dim));
     let threads = || Arc::new(Host::new(2).expect("a machine"));
-    let bindings = || bindings::<T>(mesh, &exact);
+    let bindings = || bindings_of::<T>(mesh, &exact, law);
     let host = Discretization::new(Arc::clone(mesh), scheme, equation(), bindings(), threads());
     let device = CudaDiscretization::new(Arc::clone(mesh), scheme, equation(), bindings(), threads(), cuda);
     let (host, device) = (host.expect("a discretisation"), device.expect("a discretisation"));
@@ -187,6 +222,17 @@ pub(crate) fn viscous_texts<T: Precision>(cells: Cells, scheme: &Scheme, order: 
     let mesh = mesh(cells, order, order, false);
     let exact: Arc<dyn Exact> = Arc::new(wavy(mesh.dim));
     let (equation, bindings) = (equation::<T>(mesh.dim, scheme), bindings::<T>(&mesh, &exact));
+    let host = Arc::new(Host::new(1).expect("a machine"));
+    CudaDiscretization::texts(mesh, scheme, equation, bindings, host).expect("texts")
+}
+
+/// The same with a closure.
+pub(crate) fn closed_texts(cells: Cells, scheme: &Scheme, order: usize, closure: Closure) -> Vec<Source> {
+    let mesh = mesh(cells, order, order, false);
+    let exact: Arc<dyn Exact> = Arc::new(wavy(mesh.dim));
+    let law = closed(closure);
+    let equation = equation_of::<f64>(mesh.dim, scheme, law);
+    let bindings = bindings_of::<f64>(&mesh, &exact, law);
     let host = Arc::new(Host::new(1).expect("a machine"));
     CudaDiscretization::texts(mesh, scheme, equation, bindings, host).expect("texts")
 }
