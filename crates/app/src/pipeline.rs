@@ -6,6 +6,7 @@
 //! The keys, their types and defaults are in one table, [`keys`]; `dgsuite keys` prints it.
 
 pub mod checks;
+pub mod closure;
 pub mod elliptic;
 pub mod incompressible;
 pub mod keys;

@@ -3,6 +3,7 @@
 //! Making a [`Plan`] finds all mistakes in the input, and changes no existing result.
 
 pub mod boundaries;
+mod closure;
 pub mod comparison;
 mod correction;
 mod directory;
@@ -276,7 +277,9 @@ impl Plan {
         }
         let correction = correction::resolve(&pipeline, &mesh.set_sizes())?;
         let source = source(&pipeline, &states, exact.as_ref())?;
+        let filter_width = closure::width(&pipeline, mesh.seen())?;
         let mut setup = setup(&pipeline, mesh, law, correction, boundaries, source, device);
+        setup.filter_width = filter_width;
         setup.reactions = reactions;
         setup.comm = choices.comm.clone().unwrap_or_else(|| Arc::new(Alone));
         let (parts, elements) = (setup.comm.size(), setup.mesh.n_elements());
@@ -413,13 +416,13 @@ fn small_eta(eta: Option<f64>, sets: &[SetSize]) -> Option<String> {
 fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
     match &pipeline.physics.model {
         Model::Euler { gamma, gas_constant } => Ok(Law::Euler { gamma: *gamma, gas_constant: *gas_constant }),
-        Model::NavierStokes { gamma, prandtl, viscosity, gas_constant } => {
+        Model::NavierStokes { gamma, prandtl, viscosity, gas_constant, closure } => {
             Ok(Law::NavierStokes(NavierStokes {
                 gas: Euler { gamma: *gamma },
                 prandtl: *prandtl,
                 viscosity: *viscosity,
                 gas_constant: *gas_constant,
-                closure: None,
+                closure: closure.as_ref().map(|spec| closure::resolve(spec, dim)).transpose()?,
             }))
         }
         Model::Incompressible { viscosity, flow_rate } => {
@@ -553,6 +556,7 @@ fn setup(
         dissipation: space.dissipation,
         limiting: space.limiting,
         eta: space.eta,
+        filter_width: None,
         source,
         reactions: Vec::new(),
         order: space.order,

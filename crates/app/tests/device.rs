@@ -64,6 +64,24 @@ boundaries:
   xmax: { type: pressure-outlet, p: 1 - 0.2*Mach^2 }
 ";
 
+/// A channel whose eddies are as viscous as the gas.
+const CLOSED: &str = "\
+title: A channel with a closure
+mesh: { generate: { shape: tri, min: [0, 0], max: [1, 1], cells: [2, 2] } }
+physics:
+  model: navier-stokes
+  gas_constant: 1
+  viscosity: { sutherland: { mu_ref: 0.05, t_ref: 1, s: 0.4 } }
+  closure: { wale: { constant: 1, length: delta*(1 + y) } }
+space: { order: 1 }
+initial: { rho: 1 + 0.1*sin(2*pi*x), u: y, v: 0.1*x*y, p: 1 }
+boundaries:
+  ymin: { type: no-slip-wall, temperature: 1.1 }
+  ymax: { type: no-slip-wall, adiabatic: true, velocity: [1, 0] }
+  xmin: { type: dirichlet, rho: 1 + 0.1*sin(2*pi*x), u: y, v: 0, p: 1 }
+  xmax: { type: pressure-outlet, p: 1 }
+";
+
 /// Viscous flow towards a steady state, through a sponge that limits the steps.
 const STEADY: &str = "\
 title: A steady channel
@@ -111,7 +129,7 @@ boundaries:
 ";
 
 /// Name, start and remaining lines of each case.
-const CASES: [(&str, &str, &str); 11] = [
+const CASES: [(&str, &str, &str); 12] = [
     (
         "arcs",
         ARCS,
@@ -144,6 +162,14 @@ const CASES: [(&str, &str, &str); 11] = [
         "viscous",
         CHANNEL,
         "time: { cfl: 0.3, end: 0.08 }\n\
+         output: { fields: none, checkpoint: none }\n\
+         monitors:\n  - residual: { every_steps: 5 }\n  - forces:\n      boundary: [ymin, ymax]\n      \
+         every_steps: 5\n      reference: { density: 1, velocity: 1, pressure: 1, length: 1 }\n",
+    ),
+    (
+        "closed",
+        CLOSED,
+        "time: { cfl: 0.3, end: 0.05 }\n\
          output: { fields: none, checkpoint: none }\n\
          monitors:\n  - residual: { every_steps: 5 }\n  - forces:\n      boundary: [ymin, ymax]\n      \
          every_steps: 5\n      reference: { density: 1, velocity: 1, pressure: 1, length: 1 }\n",

@@ -169,7 +169,7 @@ const FLOW: &str = "\
 title: A gust
 mesh:
   generate: { shape: tri, min: [0, 0], max: [2, 1], cells: [8, 4] }
-physics: { model: navier-stokes, viscosity: { constant: 0.01 } }
+physics: { model: navier-stokes, viscosity: { constant: 0.01 }, closure: wale }
 space: { order: 2 }
 initial: { rho: 1 + 0.1*sin(pi*x), u: 0.3*y, v: 0.05*cos(3*x), p: 1 }
 boundaries:

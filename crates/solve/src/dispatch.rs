@@ -295,7 +295,8 @@ fn assemble<T: PackScalar>(
         Some(SourceTerm::Given(rates)) => Some(Arc::clone(rates)),
         Some(SourceTerm::Manufactured(exact)) => Some(rest.setup.manufactured(exact.as_ref())?),
     };
-    let equation = Equation { eta: rest.setup.eta, source, ..equation };
+    let length = rest.setup.filter_width.clone();
+    let equation = Equation { eta: rest.setup.eta, length, source, ..equation };
     if let Device::Cuda(ordinal) = *device {
         let cuda = Cuda::new(ordinal)?;
         let host = Arc::clone(rest.host);

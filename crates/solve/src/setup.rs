@@ -73,7 +73,7 @@ impl Law {
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, f64)> {
         let named = |list: &[(&str, f64)]| list.iter().map(|&(name, x)| (name.to_owned(), x)).collect();
-        let NavierStokes { gas, prandtl, viscosity, gas_constant, .. } = match self {
+        let NavierStokes { gas, prandtl, viscosity, gas_constant, closure } = match self {
             Self::Advection { velocity } => {
                 return velocity.iter().enumerate().map(|(d, &a)| (format!("velocity.{d}"), a)).collect();
             }
@@ -95,7 +95,13 @@ impl Law {
                 ("viscosity.sutherland.s", s),
             ]),
         }
-        named(&all)
+        let mut all = named(&all);
+        if let Some(closure) = closure {
+            let key = |name: &str| format!("closure.{}.{name}", closure.closure.name());
+            all.push((key("constant"), closure.constant));
+            all.push((key("turbulent_prandtl"), closure.prandtl));
+        }
+        all
     }
 
     /// The model for exact solutions and manufactured source terms.
@@ -363,6 +369,9 @@ pub struct Setup {
     pub dissipation: Option<f64>,
     /// The factor η of the lifted jumps in the viscous terms; default: the number of faces of the element.
     pub eta: Option<f64>,
+    /// The filter width of a closure, a formula of `x`, `y`, `z` and `delta`; default: `delta`, which is
+    /// `|E|^{1/d}/(p + 1)`. See [`filter_widths`](dgsuite_ops::filter_widths).
+    pub filter_width: Option<Formula>,
     /// A source term.
     pub source: Option<SourceTerm>,
     /// Source terms of the state.
@@ -485,6 +494,7 @@ impl Setup {
             riemann: Riemann::default(),
             dissipation: None,
             eta: None,
+            filter_width: None,
             source: None,
             reactions: Vec::new(),
             order,

@@ -10,6 +10,7 @@ use crate::file::section::Section;
 use crate::file::source::{Located, Place};
 use crate::models::reference::{Reference, ViscosityKind, ViscositySpec};
 use crate::models::state::{self, Formula, StateSpec};
+use crate::pipeline::closure::ClosureSpec;
 
 /// The model as written.
 #[derive(Clone, Debug)]
@@ -53,6 +54,8 @@ pub enum Model {
         viscosity: Viscosity,
         /// Specific gas constant.
         gas_constant: f64,
+        /// A model of unresolved scales.
+        closure: Option<ClosureSpec>,
     },
     /// The incompressible Navier–Stokes equations.
     Incompressible {
@@ -163,7 +166,8 @@ impl PhysicsSpec {
             },
         };
         let gas_constant = reference.as_ref().map_or(given.unwrap_or(1.0), |state| state.gas_constant());
-        Ok(with(Model::NavierStokes { gamma, prandtl, viscosity, gas_constant }, reference))
+        let closure = ClosureSpec::read(&section)?;
+        Ok(with(Model::NavierStokes { gamma, prandtl, viscosity, gas_constant, closure }, reference))
     }
 
     /// Reads the section of incompressible flow.

@@ -104,6 +104,10 @@ pub fn plan(plan: &Plan, description: &Description, steps: FirstSteps) -> String
     line("title", plan.outline.title.clone());
     line("mesh", mesh_line(plan));
     line("physics", physics_line(plan));
+    if let Law::NavierStokes(NavierStokes { closure: Some(closure), .. }) = &plan.setup.law {
+        let (length, mesh) = (plan.setup.filter_width.as_ref(), plan.setup.mesh.seen());
+        line("closure", super::closure::describe(closure, length, plan.setup.order, mesh));
+    }
     if let Some(reference) = &plan.reference {
         line("reference", reference.describe());
     }

@@ -8,6 +8,7 @@ use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_mesh::Cutting;
 use dgsuite_ops::{EntropyFilter, Limiting, Neighbourhood};
+use dgsuite_physics::NavierStokes;
 use dgsuite_timeint::StepSize;
 
 use super::TimePlan;
@@ -42,6 +43,7 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
         Model::NavierStokes { gamma, prandtl, .. } => {
             tree.default("physics.gamma", number(gamma));
             tree.default("physics.prandtl", number(prandtl));
+            closure(&mut tree, setup);
             if setup.eta.is_none() {
                 tree.default("space.viscous", text("br2"));
             }
@@ -112,6 +114,20 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
     tree.default("threads", number(setup.threads as f64));
     tree.set("output.directory", text("."));
     tree.into_root()
+}
+
+/// The closure with its numbers.
+fn closure(tree: &mut Tree, setup: &Setup) {
+    let Law::NavierStokes(NavierStokes { closure: Some(closure), .. }) = &setup.law else {
+        tree.default("physics.closure", text("none"));
+        return;
+    };
+    let key = |name: &str| format!("physics.closure.{}.{name}", closure.closure.name());
+    tree.default(&key("constant"), number(closure.constant));
+    if setup.filter_width.is_none() {
+        tree.default(&key("length"), text("delta"));
+    }
+    tree.default(&key("turbulent_prandtl"), number(closure.prandtl));
 }
 
 fn incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {

@@ -160,7 +160,8 @@ where
         })
     };
     let reactions = setup.reactions.iter().map(reaction).collect::<Result<Vec<_>, SystemError>>()?;
-    let equation = Equation { diffusion, eta: setup.eta, reactions, ..Equation::from(kernels) };
+    let length = setup.filter_width.clone();
+    let equation = Equation { diffusion, eta: setup.eta, length, reactions, ..Equation::from(kernels) };
     Ok((equation, bindings))
 }
 

@@ -68,6 +68,7 @@ physics:
   gamma: 1.3
   prandtl: 0.7
   viscosity: { sutherland: { mu_ref: 1, t_ref: 1, s: 0.4 } }
+  closure: { smagorinsky: { constant: 0.1, length: 2*delta, turbulent_prandtl: 0.7 } }
   gas_constant: 1
   source: { rho: 0 }
   sponge: { strength: x, rho: 1, u: 0, v: 0, p: 1 }
@@ -140,6 +141,7 @@ mesh: { file: a.msh }
 physics:
   model: navier-stokes
   viscosity: { power: { mu_ref: 1, t_ref: 1, exponent: 1 } }
+  closure: { wale: { constant: 0.1, length: 2*delta, turbulent_prandtl: 0.7 } }
   gas_constant: 1
   sponge: { strength: 1, exact: { rho: 1, u: 0, v: 0, p: 1 } }
   body_force: { x: 1, y: x, z: 0 }
@@ -175,6 +177,7 @@ mesh: { file: a.msh }
 physics:
   model: navier-stokes
   viscosity: { constant: 1 }
+  closure: { vreman: { constant: 0.1, length: 2*delta, turbulent_prandtl: 0.7 } }
   reference: { mach: 0.1, length: 1, density: 1, velocity: 1, temperature: 1, angle: 2*deg }
 initial: { exact: { rho: 1, u: 0, v: 0, p: 1 } }
 time: { dt: 1, end: 1 }
@@ -185,6 +188,7 @@ mesh: { file: a.msh }
 physics:
   model: navier-stokes
   gas_constant: 1
+  closure: { sigma: { constant: 0.1, length: 2*delta, turbulent_prandtl: 0.7 } }
   reference: { mach: 0.1, reynolds: 10, length: 1, pressure: 1, temperature: 1, direction: [1, 0] }
 initial: { exact: { name: couette, u: 1 } }
 time: { steady: { solver: newton, tolerance: 1e-6 }, newton: { start: 5, growth: 2 } }
