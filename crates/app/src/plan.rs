@@ -296,7 +296,7 @@ impl Plan {
             // A setting that the file does not have needs to be explained.
             let instead = match newton.key == key {
                 true => instead,
-                false => format!("{instead}. They are the default of steady gas flow"),
+                false => format!("{instead}. Newton steps are the default of steady gas flow"),
             };
             return Err(InputError::at(&newton.place, Problem::Unsupported { key, value, instead }));
         }

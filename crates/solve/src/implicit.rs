@@ -77,6 +77,10 @@ pub fn lacks(setup: &Setup) -> Option<String> {
              or a condition of another crate); use numbers, or `solver: explicit`",
             kind.name()
         )
+    } else if setup.newton.is_some() && is_insulated(setup) {
+        "Newton steps do not keep the energy between walls of which none has a temperature, and the steady \
+         state depends on it: `solver: explicit`, with steps of one size, keeps it"
+            .to_owned()
     } else if setup.reactions.iter().any(formulas) {
         "Newton steps have no sources by formulas of the state; `solver: explicit` has".to_owned()
     } else {
@@ -94,6 +98,12 @@ fn is_closed(setup: &Setup) -> bool {
     let sources = setup.source.is_some()
         || setup.reactions.iter().any(|term| !matches!(term, ReactionTerm::BodyForce(_)));
     !sources && setup.boundaries.iter().all(|(_, kind)| wall(kind))
+}
+
+/// Whether walls let neither mass nor heat through.
+fn is_insulated(setup: &Setup) -> bool {
+    let given = |kind: &BoundaryKind| matches!(kind, BoundaryKind::NoSlipWall { temperature: Some(_), .. });
+    is_closed(setup) && !setup.boundaries.is_empty() && !setup.boundaries.iter().any(|(_, kind)| given(kind))
 }
 
 /// The rate `R(u)` of a set-up and the product `R′(u) v`, as Newton steps compute them on the CPU.

@@ -405,6 +405,11 @@ fn set_ups_without_newton_steps_are_told_why() {
     let split = setup(&mesh, law(), 2).split(SplitFlux::Ranocha);
     let refused = Flow::new(split, stream(2).as_ref(), 0.0).err().map(|error| error.to_string());
     assert!(refused.is_some_and(|said| said.contains("no split form")));
+    // Between walls without a temperature; an outlet or implicit steps in time are fine.
+    let walls = ["xmin", "xmax", "ymin", "ymax"].map(|side| (side.to_owned(), BoundaryKind::SlipWall)).into();
+    let closed = Setup { boundaries: walls, ..setup(&mesh, law(), 2) };
+    assert!(lack(&closed).contains("do not keep the energy"));
+    assert_eq!(lack(&Setup { newton: None, ..closed }), "");
     let advection = Setup::new(mesh, Law::Advection { velocity: vec![1.0, 0.0] }, 1);
     assert!(lack(&advection).contains("not for advection"));
 }
