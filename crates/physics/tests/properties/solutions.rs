@@ -227,6 +227,8 @@ proptest! {
         let made = RiemannProblem::new(GAS, state(left, shear[0]), state(right, shear[1]), n, 0.25);
         prop_assume!(made.is_ok()); // no vacuum
         let problem = made.unwrap();
+        // Nor nearly one: in a fan dρ/ds = 2/(γ + 1) ρ/c is steep, and p* is at least 1e-30 of the pressures.
+        prop_assume!(problem.star().pressure > 1e-24 * left[2].min(right[2]));
         let speeds = problem.speeds();
         for i in 0..4 {
             prop_assert!(speeds[i] <= speeds[i + 1] + 1e-12 * speeds[i].abs(), "waves in order: {speeds:?}");
