@@ -7,6 +7,7 @@ mod closure;
 pub mod comparison;
 mod correction;
 mod directory;
+mod drive;
 pub mod elliptic;
 pub mod formulas;
 mod intervals;
@@ -47,7 +48,7 @@ use crate::directory::Former;
 use crate::file::problem::mistakes::{both, each};
 use crate::file::problem::{InputError, Problem};
 use crate::file::source::{Located, Place};
-use crate::models::reference::{Reference, unit};
+use crate::models::reference::Reference;
 use crate::models::state::{InitialSpec, StateSpec};
 use crate::models::states::States;
 use crate::models::variables::Variables;
@@ -55,13 +56,13 @@ use crate::monitors::{self, MonitorPlan};
 use crate::outputs::fields::FieldsPlan;
 use crate::outputs::{self, OutputPlan};
 use crate::pipeline::checks::CheckSpec;
-use crate::pipeline::physics::{FlowRateSpec, Model, SourceSpec};
+use crate::pipeline::physics::{Model, SourceSpec};
 use crate::pipeline::space::BasisSpec;
 use crate::pipeline::{DeviceSpec, Document, Pipeline};
 use dgsuite_output::checkpoint::Checkpoint;
 use dgsuite_solve::RankMesh;
 use dgsuite_solve::flow::{BoundaryKind, Device, Form, Law, Setup, SourceTerm};
-use dgsuite_solve::incompressible::{FlowRate, Incompressible};
+use dgsuite_solve::incompressible::Incompressible;
 
 /// Options of the command line that are not keys of the file.
 #[derive(Clone, Debug, Default)]
@@ -207,6 +208,7 @@ impl Plan {
             constants: &pipeline.constants,
             initial: initial_spec,
             periods: mesh::periods(mesh.seen()),
+            driven: pipeline.physics.flow_rate.is_some(),
         };
         let split = mesh::splits_faces(&pipeline.mesh);
         let initial = states.initial(initial_spec, mesh.seen());
@@ -278,9 +280,14 @@ impl Plan {
         let correction = correction::resolve(&pipeline, &mesh.set_sizes())?;
         let source = source(&pipeline, &states, exact.as_ref())?;
         let filter_width = closure::width(&pipeline, mesh.seen())?;
+        let drive = drive::resolve(&pipeline, mesh.dim(), (!mesh.is_part()).then(|| mesh.seen().as_ref()))?;
         let mut setup = setup(&pipeline, mesh, law, correction, boundaries, source, device);
         setup.filter_width = filter_width;
         setup.reactions = reactions;
+        if let Some((drive, doubts)) = drive {
+            setup.drive = Some(drive);
+            warnings.extend(doubts);
+        }
         setup.comm = choices.comm.clone().unwrap_or_else(|| Arc::new(Alone));
         let (parts, elements) = (setup.comm.size(), setup.mesh.n_elements());
         if parts > elements {
@@ -362,6 +369,7 @@ fn checks(
         pipeline.monitors.iter().any(|m| m.spec.has_exact()) || initial.is_some_and(StateSpec::is_solution);
     let steady = pipeline.time.steady.map(|steady| steady.newton);
     let known = KnownValues::new(variables, &pipeline.monitors, compared, steady, choices.case_of_study);
+    let known = if pipeline.physics.flow_rate.is_some() { known.with_flow_rate() } else { known };
     let known = if pipeline.time.implicit.is_some() { known.with_implicit_steps() } else { known };
     let known =
         known.with_triggers(conditions_of(pipeline)).with_reference(pipeline.physics.reference.as_ref());
@@ -425,9 +433,10 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
                 closure: closure.as_ref().map(|spec| closure::resolve(spec, dim)).transpose()?,
             }))
         }
-        Model::Incompressible { viscosity, flow_rate } => {
+        Model::Incompressible { viscosity } => {
             let given = pipeline.incompressible.clone().unwrap_or_else(|| Incompressible::new(*viscosity));
-            let flow_rate = flow_rate.as_ref().map(|spec| resolved_rate(spec, dim)).transpose()?;
+            let flow_rate = &pipeline.physics.flow_rate;
+            let flow_rate = flow_rate.as_ref().map(|spec| drive::rate(spec, dim)).transpose()?;
             Ok(Law::Incompressible(Incompressible { flow_rate, ..given }))
         }
         Model::Advection { velocity } => Ok(Law::Advection { velocity: fitting(velocity, dim)?.clone() }),
@@ -441,14 +450,6 @@ fn fitting(vector: &Located<Vec<f64>>, dim: usize) -> Result<&Vec<f64>, InputErr
     }
     let shown = vector.with(format!("{:?}", vector.value));
     Err(InputError::range(&shown, format!("a list of {dim} numbers, as the mesh has {dim} dimensions")))
-}
-
-fn resolved_rate(spec: &FlowRateSpec, dim: usize) -> Result<FlowRate, InputError> {
-    let direction = match &spec.direction {
-        None => [1.0, 0.0, 0.0],
-        Some(vector) => fitting(vector, dim).and_then(|_| unit(vector))?,
-    };
-    Ok(FlowRate { direction, mean: spec.mean })
 }
 
 /// Returns the device and, if a usable GPU was not chosen, the reason.
@@ -559,6 +560,7 @@ fn setup(
         filter_width: None,
         source,
         reactions: Vec::new(),
+        drive: None,
         order: space.order,
         polynomials: space.polynomials,
         representation: representation(pipeline),

@@ -129,7 +129,19 @@ boundaries:
 ";
 
 /// Name, start and remaining lines of each case.
-const CASES: [(&str, &str, &str); 12] = [
+/// A gas of which the flow rate is prescribed.
+const GAS_CHANNEL: &str = "\
+title: A driven channel of gas
+mesh: { generate: { shape: tri+quad, cells: [2, 2] }, periodic: [[xmin, xmax]] }
+physics: { model: navier-stokes, viscosity: 0.1, flow_rate: { mean: 0.2, heat: balanced } }
+space: { order: 1 }
+initial: { rho: 1 + 0.1*y, u: y, v: 0, p: 1/1.4 }
+boundaries:
+  ymin: { type: no-slip-wall }
+  ymax: { type: no-slip-wall }
+";
+
+const CASES: [(&str, &str, &str); 13] = [
     (
         "arcs",
         ARCS,
@@ -165,6 +177,12 @@ const CASES: [(&str, &str, &str); 12] = [
          output: { fields: none, checkpoint: none }\n\
          monitors:\n  - residual: { every_steps: 5 }\n  - forces:\n      boundary: [ymin, ymax]\n      \
          every_steps: 5\n      reference: { density: 1, velocity: 1, pressure: 1, length: 1 }\n",
+    ),
+    (
+        "driven",
+        GAS_CHANNEL,
+        "time: { cfl: 0.3, steps: 6 }\noutput: { fields: none, checkpoint: none }\n\
+         monitors:\n  - flow_rate: { every_steps: 2 }\n  - integral: { fields: [u*y, rho_E], every_steps: 2 }\n",
     ),
     (
         "closed",

@@ -32,4 +32,5 @@ pub use run::discretization::{CudaDiscretization, StageAddresses};
 pub use run::forecast::{Change, Forecast};
 pub use run::measure::{Integrand, Measures, PointRule};
 pub use run::sample::{Sampler, SamplesUnderWay};
+pub use run::unknown_map::UnknownMap;
 pub use terms::boundary::StageTime;

@@ -17,3 +17,4 @@ pub(crate) mod slopes;
 pub(crate) mod source;
 pub(crate) mod step_bound;
 pub(crate) mod tally;
+pub(crate) mod unknown_map;

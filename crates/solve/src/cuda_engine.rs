@@ -16,7 +16,7 @@ use dgsuite_gpu::cuda::{DeviceBuffer, Graph};
 use dgsuite_gpu::{CudaVector, ExactSum, GpuError, Vector as _};
 use dgsuite_ops::cuda::{
     Attempt, CudaDiscretization, DeviceControl, Measures, Sampler, SamplesUnderWay, StageAddresses,
-    StageTime, StepChoice,
+    StageTime, StepChoice, UnknownMap,
 };
 use dgsuite_ops::{
     BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StageWeights, StateFloor,
@@ -212,6 +212,7 @@ pub(crate) struct CudaEngine<T: PackScalar> {
     /// The residual of monitors.
     rate: Option<CudaVector<T>>,
     sampler: Option<Sampler>,
+    map: Option<UnknownMap>,
     implicit: Option<Implicit<DeviceParts>>,
     steps: u64,
     /// Number of times that steps were launched one by one.
@@ -272,6 +273,7 @@ impl<T: PackScalar> CudaEngine<T> {
             partial: RefCell::default(),
             rate: None,
             sampler: None,
+            map: None,
             implicit: None,
             steps: 0,
             launched: 0,
@@ -533,6 +535,16 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     fn absolute_totals(&self) -> Vec<f64> {
         let found = self.discretization.totals(&mut self.measures.borrow_mut(), self.u.buffer(), true);
         found.unwrap_or_else(|| self.description().absolute_totals(&self.state()))
+    }
+
+    fn map_unknowns(&mut self, a: &[f64]) -> Result<(), OpsError> {
+        let mut map = match self.map.take() {
+            Some(map) => map,
+            None => UnknownMap::new(&self.discretization)?,
+        };
+        map.apply(&self.discretization, a, &mut self.u)?;
+        self.map = Some(map);
+        Ok(())
     }
 
     fn boundary_sums(&self) -> Vec<ExactSum> {

@@ -42,6 +42,8 @@ pub(crate) trait Engine: Send {
     /// As [`integrate`](Self::integrate), with lifted gradients at time `t`, by a rule of degree `degree`:
     /// `f` receives the solution at the points of an element.
     fn integrate_gradients(&self, t: f64, degree: usize, n: usize, f: &Elementwise<'_>) -> Vec<f64>;
+    /// Maps the conserved variables linearly, `u ← A u` at every point, with `A` in rows.
+    fn map_unknowns(&mut self, a: &[f64]) -> Result<(), OpsError>;
     /// Integrals of formulas of conserved variables, primitive variables and `x y z t`, if the engine has its
     /// own kernels for them.
     fn integrate_formulas(&self, _: &[Formula], _: f64) -> Option<Vec<f64>> {
@@ -54,11 +56,8 @@ pub(crate) trait Engine: Send {
     }
     fn totals(&self) -> Vec<f64>;
     fn absolute_totals(&self) -> Vec<f64>;
-    /// Time integrals of the rates of the conserved variables through the boundary of the whole mesh.
-    fn boundary_integrals(&self) -> Vec<f64> {
-        self.boundary_sums().iter().map(ExactSum::value).collect()
-    }
-    /// The same, of the boundary faces of this rank and not rounded yet.
+    /// Time integrals of the rates of the conserved variables through the boundary faces of this rank, not
+    /// rounded yet.
     fn boundary_sums(&self) -> Vec<ExactSum>;
     fn set_boundary_sums(&mut self, sums: &[ExactSum]);
     /// [`Self::boundary_sums`] of all ranks. Collective.
@@ -550,6 +549,11 @@ impl<T: PackScalar> Engine for HostEngine<T> {
 
     fn absolute_totals(&self) -> Vec<f64> {
         self.rhs.discretization.absolute_totals(&self.u)
+    }
+
+    fn map_unknowns(&mut self, a: &[f64]) -> Result<(), OpsError> {
+        self.rhs.discretization.map_unknowns(a, &mut self.u);
+        Ok(())
     }
 
     fn boundary_sums(&self) -> Vec<ExactSum> {

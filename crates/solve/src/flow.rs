@@ -24,6 +24,7 @@ mod ahead;
 mod attempt;
 mod boundary_points;
 mod damping;
+mod drive;
 mod failure;
 mod limited;
 mod of_incompressible;
@@ -35,6 +36,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use self::boundary_points::surface;
+use self::drive::Driving;
 pub use super::device::{Device, DeviceError};
 use super::dispatch;
 use super::elliptic::LineDescription;
@@ -45,7 +47,7 @@ pub use super::kernel_choice::KernelChoice;
 use super::rank_mesh::{Place, RankMesh};
 use super::ranked::Ranked;
 pub use super::sampled::SampledSet;
-pub use super::setup::{BoundaryKind, Law, Precision, ReactionTerm, Riemann, Setup, SourceTerm};
+pub use super::setup::{BoundaryKind, Drive, Law, Precision, ReactionTerm, Riemann, Setup, SourceTerm};
 pub use super::solves::{Histories, SolveStatistics};
 pub use super::state::State;
 pub use super::two_point::SplitFlux;
@@ -54,7 +56,7 @@ use crate::implicit::NewtonStatistics;
 use crate::post::Surface;
 pub use dgsuite_basis::correction::Parameter;
 pub use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
-use dgsuite_gpu::{GpuError, Host};
+use dgsuite_gpu::{ExactSum, GpuError, Host};
 use dgsuite_ops::cuda::SamplesUnderWay;
 pub use dgsuite_ops::{Form, MetricRule, OpsError, StepMeasure};
 use dgsuite_ops::{PartSummary, Sample};
@@ -168,6 +170,7 @@ pub struct Flow {
     steps: usize,
     start: Vec<f64>,
     start_size: Vec<f64>,
+    driving: Option<Driving>,
 }
 
 impl Flow {
@@ -189,7 +192,19 @@ impl Flow {
         }
         let (variables, primitives) = (engine.variables(), engine.primitives());
         let (start, start_size) = (engine.totals(), engine.absolute_totals());
-        Ok(Self { setup, host, engine, variables, primitives, time: t0, steps: 0, start, start_size })
+        let driving = setup.drive.map(|drive| Driving::new(drive, variables.len()));
+        Ok(Self {
+            setup,
+            host,
+            engine,
+            variables,
+            primitives,
+            time: t0,
+            steps: 0,
+            start,
+            start_size,
+            driving,
+        })
     }
 
     /// Returns sizes, memory and device of the solver.
@@ -323,6 +338,7 @@ impl Flow {
             self.weigh_errors()?;
         }
         self.engine.step(self.time, dt).map_err(|e| self.with_place(e))?;
+        self.keep_flow_rate(dt)?;
         self.time += dt;
         self.steps += 1;
         Ok(())
@@ -493,12 +509,13 @@ impl Flow {
         self.engine.absolute_totals()
     }
 
-    /// Returns `|∫u(t) − ∫u(0) − ∫∫ boundary rates| / ∫|u(0)|` per variable; the numerator if that is 0.
+    /// Returns `|∫u(t) − ∫u(0) − ∫∫ boundary rates| / ∫|u(0)|` per variable; the numerator if that is 0. The
+    /// rates include those of the force of a prescribed flow rate. Collective.
     #[must_use]
     pub fn conservation(&self) -> Vec<(String, f64)> {
         let now = self.engine.totals();
-        let mut through = self.engine.boundary_integrals();
-        through.resize(now.len(), 0.0);
+        let through = self.with_given(self.engine.whole_boundary_sums());
+        let through: Vec<f64> = through.iter().map(ExactSum::value).collect();
         (0..now.len())
             .map(|k| {
                 let defect = (now[k] - self.start[k] - through[k]).abs();

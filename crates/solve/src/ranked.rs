@@ -194,8 +194,8 @@ impl Engine for Ranked {
         self.inner.absolute_totals()
     }
 
-    fn boundary_integrals(&self) -> Vec<f64> {
-        self.whole_boundary_sums().iter().map(ExactSum::value).collect()
+    fn map_unknowns(&mut self, a: &[f64]) -> Result<(), OpsError> {
+        self.inner.map_unknowns(a)
     }
 
     fn boundary_sums(&self) -> Vec<ExactSum> {

@@ -355,6 +355,17 @@ impl fmt::Debug for ReactionTerm {
     }
 }
 
+/// A prescribed flow rate of a gas: a uniform force per mass, computed after each step, keeps the bulk
+/// velocity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drive {
+    /// The direction and the bulk velocity `∫ρ u·e / ∫ρ`.
+    pub rate: FlowRate,
+    /// Whether the work of the force is taken out as heat, equally for all mass, so that the force leaves the
+    /// total energy.
+    pub balanced: bool,
+}
+
 /// The parameters of a solver.
 #[derive(Clone, Debug)]
 pub struct Setup {
@@ -376,6 +387,8 @@ pub struct Setup {
     pub source: Option<SourceTerm>,
     /// Source terms of the state.
     pub reactions: Vec<ReactionTerm>,
+    /// A flow rate that a uniform force keeps, of a gas; incompressible flow has its own.
+    pub drive: Option<Drive>,
     /// Polynomial degree.
     pub order: usize,
     /// Space of polynomials; default: total on simplices, tensor elsewhere.
@@ -497,6 +510,7 @@ impl Setup {
             filter_width: None,
             source: None,
             reactions: Vec::new(),
+            drive: None,
             order,
             polynomials: None,
             representation: Representation::Modal,

@@ -28,6 +28,8 @@ pub struct States<'a> {
     pub initial: Option<&'a StateSpec>,
     /// The mesh's period in each direction, 0 where it has none.
     pub periods: [f64; 3],
+    /// Whether a flow rate is prescribed.
+    pub driven: bool,
 }
 
 impl States<'_> {

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use super::{Context, Kind, Monitor, MonitorError, Now, Spec, Values, charts, section};
 use crate::file::every::Every;
-use crate::file::keys::{Absent::Value, INCOMPRESSIBLE};
+use crate::file::keys::{Absent::Value, VISCOUS};
 use crate::file::problem::{InputError, Problem};
 use crate::file::section::Section;
 use crate::models::variables::Variables;
-use dgsuite_solve::flow::{Flow, Law};
+use dgsuite_solve::flow::Flow;
 
 pub(super) static MONITOR: Kind = Kind {
     name: "flow_rate",
     keys: &[section!(
         "flow_rate",
-        INCOMPRESSIBLE,
+        VISCOUS,
         "The mean velocity and the force per mass that keeps it, with `physics.flow_rate`.",
         Value("10")
     )],
@@ -34,7 +34,7 @@ struct FlowRate;
 
 impl Spec for FlowRate {
     fn resolve(&self, context: &Context<'_>) -> Result<Box<dyn Monitor>, InputError> {
-        if matches!(context.states.variables.law(), Law::Incompressible(law) if law.flow_rate.is_some()) {
+        if context.states.driven {
             return Ok(Box::new(Self));
         }
         let (key, expected) = ("physics.flow_rate", "a mean velocity, such as { mean: 1 }");

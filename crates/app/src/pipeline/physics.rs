@@ -25,6 +25,8 @@ pub struct PhysicsSpec {
     pub sponge: Option<SpongeSpec>,
     /// A force per mass on a gas.
     pub body_force: Option<VectorQuantity>,
+    /// The mean velocity that a uniform force keeps, if any.
+    pub flow_rate: Option<FlowRateSpec>,
     /// Where the model was chosen.
     pub place: Place,
 }
@@ -61,8 +63,6 @@ pub enum Model {
     Incompressible {
         /// Kinematic viscosity.
         viscosity: f64,
-        /// The mean velocity that a uniform force keeps, if any.
-        flow_rate: Option<FlowRateSpec>,
     },
 }
 
@@ -73,6 +73,26 @@ pub struct FlowRateSpec {
     pub direction: Option<Located<Vec<f64>>>,
     /// The mean velocity in this direction.
     pub mean: f64,
+    /// Whether the work of the force on a gas is taken out as heat.
+    pub balanced: bool,
+    /// Where the section starts.
+    pub place: Place,
+}
+
+impl FlowRateSpec {
+    /// Reads `flow_rate: { mean, direction, heat }`.
+    fn read(physics: &Section<'_>) -> Result<Option<Self>, InputError> {
+        let Some(section) = physics.section("flow_rate")? else { return Ok(None) };
+        let mean = section.number("mean")?;
+        let mean = mean.ok_or_else(|| section.missing("mean", "the mean velocity, such as 1"))?;
+        let heat = section.choice("heat", &[("free", false), ("balanced", true)])?;
+        Ok(Some(Self {
+            direction: section.vector("direction")?,
+            mean: mean.value,
+            balanced: heat.is_some_and(|heat| heat.value),
+            place: section.place().clone(),
+        }))
+    }
 }
 
 /// A source term as written.
@@ -132,7 +152,8 @@ impl PhysicsSpec {
         let source = source(&section, "source")?;
         let sponge = sponge(&section)?;
         let body_force = section.quantities("body_force", ["x", "y", "z"])?;
-        let with = |model, reference| Self { model, reference, source, sponge, body_force, place };
+        let flow_rate = FlowRateSpec::read(&section)?;
+        let with = |model, reference| Self { model, reference, source, sponge, body_force, flow_rate, place };
         if model.value == "advection" {
             let velocity = section.vector("velocity")?.ok_or_else(|| {
                 section.missing("velocity", "one number for each direction, such as [1, 0]")
@@ -186,16 +207,9 @@ impl PhysicsSpec {
             },
         };
         let source = source(section, "forcing")?;
-        let flow_rate = match section.section("flow_rate")? {
-            None => None,
-            Some(inner) => {
-                let mean = inner.number("mean")?;
-                let mean = mean.ok_or_else(|| inner.missing("mean", "the mean velocity, such as 1"))?;
-                Some(FlowRateSpec { direction: inner.vector("direction")?, mean: mean.value })
-            }
-        };
-        let model = Model::Incompressible { viscosity, flow_rate };
-        Ok(Self { model, reference, source, sponge: None, body_force: None, place })
+        let flow_rate = FlowRateSpec::read(section)?;
+        let model = Model::Incompressible { viscosity };
+        Ok(Self { model, reference, source, sponge: None, body_force: None, flow_rate, place })
     }
 }
 

@@ -21,6 +21,7 @@ use crate::file::number::{grouped, short};
 use crate::pipeline::time::AdaptiveSpec;
 use dgsuite_solve::elliptic::{LineDescription, SHORT, SolverOptions};
 use dgsuite_solve::flow::{Description, Form, KernelChoice, Law, Setup, SplitFlux, StepMeasure};
+use dgsuite_solve::incompressible::FlowRate;
 use dgsuite_solve::incompressible::{
     Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions, VelocityPreconditioner,
 };
@@ -318,24 +319,27 @@ fn physics_line(plan: &Plan) -> String {
             format!("euler in {}D, gamma {gamma}; unknowns {variables}", plan.variables.dim())
         }
         Law::NavierStokes(viscous) => format!(
-            "navier-stokes in {}D, gamma {}, Prandtl {}, {}; unknowns {variables}",
+            "navier-stokes in {}D, gamma {}, Prandtl {}, {}{}; unknowns {variables}",
             plan.variables.dim(),
             viscous.gas.gamma,
             viscous.prandtl,
-            viscosity_text(viscous)
+            viscosity_text(viscous),
+            plan.setup.drive.map_or_else(String::new, |drive| rate_text(&drive.rate, plan.variables.dim()))
         ),
         Law::Incompressible(law) => {
             let (dim, viscosity) = (plan.variables.dim(), short(law.viscosity));
-            let rate = law.flow_rate.map_or_else(String::new, |rate| {
-                let direction: Vec<String> = rate.direction[..dim].iter().map(|&e| short(e)).collect();
-                format!(", mean velocity {} along [{}]", short(rate.mean), direction.join(", "))
-            });
+            let rate = law.flow_rate.map_or_else(String::new, |rate| rate_text(&rate, dim));
             format!("incompressible in {dim}D, viscosity {viscosity}{rate}; unknowns {variables}")
         }
         Law::Advection { velocity } => {
             format!("advection in {}D, velocity {velocity:?}", plan.variables.dim())
         }
     }
+}
+
+fn rate_text(rate: &FlowRate, dim: usize) -> String {
+    let direction: Vec<String> = rate.direction[..dim].iter().map(|&e| short(e)).collect();
+    format!(", mean velocity {} along [{}]", short(rate.mean), direction.join(", "))
 }
 
 fn viscosity_text(viscous: &NavierStokes) -> String {

@@ -44,6 +44,12 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
             tree.default("physics.gamma", number(gamma));
             tree.default("physics.prandtl", number(prandtl));
             closure(&mut tree, setup);
+            if let Some(drive) = setup.drive {
+                tree.default(
+                    "physics.flow_rate.heat",
+                    text(if drive.balanced { "balanced" } else { "free" }),
+                );
+            }
             if setup.eta.is_none() {
                 tree.default("space.viscous", text("br2"));
             }

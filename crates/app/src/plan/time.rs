@@ -6,7 +6,6 @@ use crate::file::problem::{InputError, Problem};
 use crate::models::state::InitialSpec;
 use crate::monitors::MonitorPlan;
 use crate::pipeline::Pipeline;
-use crate::pipeline::physics::Model;
 use crate::pipeline::time::{AdaptiveSpec, SteadySpec, StepSpec};
 use dgsuite_solve::flow::StepMeasure;
 
@@ -77,10 +76,7 @@ pub(super) fn time_plan(pipeline: &Pipeline, start: f64) -> Result<TimePlan, Inp
         return Err(InputError::range(end, format!("at least {start}, where the run starts")));
     }
     // A flow rate sets the fluid in motion before the first step.
-    let rate = match &pipeline.physics.model {
-        Model::Incompressible { flow_rate, .. } => flow_rate.as_ref().is_some_and(|rate| rate.mean != 0.0),
-        _ => false,
-    };
+    let rate = pipeline.physics.flow_rate.as_ref().is_some_and(|rate| rate.mean != 0.0);
     let moves = rate || pipeline.incompressible.is_none() || !matches!(pipeline.initial, InitialSpec::Rest);
     if !moves && start == 0.0 && matches!(spec.step, StepSpec::Cfl(_)) {
         let expected = "a step size, as the fluid is at rest at the start".to_owned();

@@ -105,9 +105,6 @@ impl KnownValues {
         if incompressible {
             names.extend(OF_SOLVES.map(str::to_owned));
         }
-        if matches!(variables.law(), Law::Incompressible(law) if law.flow_rate.is_some()) {
-            names.extend(["flow_rate.mean", "flow_rate.force"].map(str::to_owned));
-        }
         if substeps {
             names.extend(["time.substeps.mean", "time.substeps.max"].map(str::to_owned));
         }
@@ -128,6 +125,13 @@ impl KnownValues {
         let names = reference.names().into_iter().map(|(name, _)| name);
         let numbers = reference.gas.map(|_| "mach").into_iter().chain(reference.reynolds.map(|_| "reynolds"));
         self.names.extend(names.chain(numbers).map(|name| format!("reference.{name}")));
+        self
+    }
+
+    /// Adds the mean velocity of a prescribed flow rate and the force that keeps it.
+    #[must_use]
+    pub fn with_flow_rate(mut self) -> Self {
+        self.names.extend(["flow_rate.mean", "flow_rate.force"].map(str::to_owned));
         self
     }
 

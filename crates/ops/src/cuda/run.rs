@@ -13,3 +13,4 @@ pub(super) mod measure_tables;
 pub(super) mod norm;
 pub(super) mod sample;
 pub(super) mod small;
+pub(super) mod unknown_map;

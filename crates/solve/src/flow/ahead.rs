@@ -7,7 +7,8 @@ use dgsuite_ops::cuda::Attempt;
 impl Flow {
     /// Returns whether steps can be started without waiting for previous ones.
     pub fn runs_ahead(&mut self) -> bool {
-        self.engine.runs_ahead()
+        // The force of a prescribed flow rate is computed by the host, after each step.
+        self.driving.is_none() && self.engine.runs_ahead()
     }
 
     /// Starts steps; [`finish_ahead`](Self::finish_ahead) waits for them.

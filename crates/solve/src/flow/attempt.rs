@@ -1,5 +1,6 @@
 //! Attempted steps with an estimate of their error, which can be undone.
 
+use super::drive::Driving;
 use super::{Flow, Representation, SystemError};
 
 impl Flow {
@@ -72,6 +73,7 @@ impl Flow {
     /// Undoes the last attempted step, which began at `time`.
     pub fn undo_step(&mut self, time: f64) {
         self.engine.undo_step();
+        self.driving.iter_mut().for_each(Driving::undo);
         self.time = time;
         self.steps -= 1;
     }

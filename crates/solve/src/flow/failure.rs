@@ -3,6 +3,7 @@
 //! A step spreads bad values by some elements in every direction, so the failure began in the middle of the
 //! elements that are not finite.
 
+use super::drive::Driving;
 use super::{Flow, SystemError};
 use dgsuite_gpu::ExactSum;
 use dgsuite_mesh::{Across, Mesh};
@@ -42,6 +43,8 @@ pub struct Trail {
     kept: bool,
     /// The time integrals of the boundary fluxes at the copy.
     integrals: Vec<ExactSum>,
+    /// The driving force at the copy.
+    driving: Option<Driving>,
 }
 
 /// The state of a gas closest to an inadmissible one.
@@ -104,6 +107,7 @@ impl Flow {
             trail.taken.clear();
             trail.kept = self.engine.keep();
             trail.integrals = self.engine.boundary_sums();
+            trail.driving.clone_from(&self.driving);
         }
         trail.taken.push(step);
     }
@@ -113,7 +117,7 @@ impl Flow {
     pub fn before(&mut self, trail: &Trail) -> Option<Coldest> {
         let (last, first) = trail.taken.split_last().filter(|_| trail.kept)?;
         self.setup.law.gas()?;
-        let (time, steps) = (self.time, self.steps);
+        let (time, steps, driving) = (self.time, self.steps, self.driving.clone());
         self.engine.go_back();
         let outcome = first.iter().try_for_each(|&step| self.again(step));
         if let Taken::Step { t, .. } = *last {
@@ -123,7 +127,7 @@ impl Flow {
         let found = outcome.is_ok().then(|| self.coldest(limit)).flatten();
         // A second failure is the same as the first one.
         let _ = self.again(*last);
-        (self.time, self.steps) = (time, steps);
+        (self.time, self.steps, self.driving) = (time, steps, driving);
         found
     }
 
@@ -137,6 +141,7 @@ impl Flow {
         let steps = self.steps;
         self.engine.go_back();
         self.engine.set_boundary_sums(&trail.integrals);
+        self.driving.clone_from(&trail.driving);
         for &step in &trail.taken {
             self.again(step)?;
         }

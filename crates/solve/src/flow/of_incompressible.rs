@@ -1,7 +1,6 @@
 //! Quantities of incompressible flow, which other laws do not have.
 
 use super::{Flow, SolveStatistics, SystemError};
-use crate::solves::Driven;
 
 impl Flow {
     /// Counts and times of the linear solvers; `None` if the law has none.
@@ -23,12 +22,6 @@ impl Flow {
     /// As [`stable_dt`](Self::stable_dt); [`SystemError::SubSteps`].
     pub fn substeps(&mut self, dt: f64) -> Result<usize, SystemError> {
         self.engine.substeps(dt).map_err(|e| self.with_place(e))
-    }
-
-    /// Returns the mean velocity and the force that keeps it; `None` if no flow rate is prescribed.
-    #[must_use]
-    pub fn driven(&self) -> Option<Driven> {
-        self.engine.driven()
     }
 
     /// Returns the norm of the jumps of the normal velocity across inner faces,

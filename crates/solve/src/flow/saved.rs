@@ -42,8 +42,7 @@ impl Flow {
     }
 
     fn saved(&self, fields: Vec<f64>) -> State {
-        let mut through = self.engine.whole_boundary_sums();
-        through.resize(self.n_fields(), ExactSum::new());
+        let through = self.with_given(self.engine.whole_boundary_sums());
         let mut terms = terms(&through).into_iter();
         let mut tally = terms.next().unwrap_or_default();
         tally.extend(&self.start);
@@ -149,6 +148,7 @@ impl Flow {
             through.iter_mut().zip(term).for_each(|(sum, &x)| sum.add(x));
         }
         self.engine.set_whole_boundary_sums(&through);
+        self.forget_given();
         self.start = state.tally[n..2 * n].to_vec();
         self.start_size = state.tally[2 * n..].to_vec();
         self.time = state.time;

@@ -392,6 +392,11 @@ impl<M: Machine> Engine for FlowEngine<M> {
         self.read(Discretization::absolute_totals)
     }
 
+    /// Incompressible flow has its own force.
+    fn map_unknowns(&mut self, _: &[f64]) -> Result<(), OpsError> {
+        Ok(())
+    }
+
     fn boundary_sums(&self) -> Vec<ExactSum> {
         vec![ExactSum::new(); self.places.len()]
     }

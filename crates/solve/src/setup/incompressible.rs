@@ -111,7 +111,7 @@ impl Subcycling {
 pub struct FlowRate {
     /// The unit vector along the force.
     pub direction: [f64; 3],
-    /// The mean over the domain of the velocity in this direction.
+    /// The mean over the domain of the velocity in this direction; of a gas the bulk velocity `∫ρ u·e / ∫ρ`.
     pub mean: f64,
 }
 

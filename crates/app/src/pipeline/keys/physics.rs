@@ -4,7 +4,8 @@ use crate::file::keys::Absent::{Nothing, Required, Says, Value};
 use crate::file::keys::Kind::{Formula, List, Number, Section, Text, Vector, Words};
 use crate::file::keys::Range::{Above, Any, AtLeast};
 use crate::file::keys::{
-    ADVECTION, EXPLICIT, FLUID, GAS, INCOMPRESSIBLE, Key, MODELS, NAVIER_STOKES, POISSON, SPACE_TIME, key,
+    ADVECTION, EXPLICIT, FLUID, GAS, INCOMPRESSIBLE, Key, MODELS, NAVIER_STOKES, POISSON, SPACE_TIME,
+    VISCOUS, key,
 };
 
 const POSITIVE: crate::file::keys::Kind = Number(Above(0.0));
@@ -275,23 +276,31 @@ pub(super) const KEYS: &[Key] = &[
         &[Section],
         Nothing,
         "A mean velocity that a uniform force per mass keeps, as in a channel that is periodic along the flow. \
-         Each step computes the force.",
+         Each step computes the force. Of a gas it is the bulk velocity, momentum over mass.",
     )
-    .of(INCOMPRESSIBLE),
+    .of(VISCOUS),
     key(
         "physics.flow_rate.mean",
         &[Number(Any)],
         Required,
         "The mean over the domain of the velocity along `direction`.",
     )
-    .of(INCOMPRESSIBLE),
+    .of(VISCOUS),
     key(
         "physics.flow_rate.direction",
         &[Vector],
         Says("the x-axis"),
         "The direction of the force; its length does not matter.",
     )
-    .of(INCOMPRESSIBLE),
+    .of(VISCOUS),
+    key(
+        "physics.flow_rate.heat",
+        &[Words(&["free", "balanced"])],
+        Value("free"),
+        "Where the work of the force goes, which friction turns to heat: it stays in the gas until a boundary \
+         takes it (`free`), or it is taken out, equally for all mass (`balanced`).",
+    )
+    .of(NAVIER_STOKES),
     key(
         "physics.velocity",
         &[Vector],

@@ -73,6 +73,7 @@ physics:
   source: { rho: 0 }
   sponge: { strength: x, rho: 1, u: 0, v: 0, p: 1 }
   body_force: [0, -1]
+  flow_rate: { direction: [1, 0], mean: 1, heat: free }
 space:
   order: 2
   scheme: fr

@@ -62,6 +62,7 @@ impl March<'_> {
             let mut error = self.solver.try_step(step.dt)? / spec.tolerance;
             let mut limit = Ok(self.limit);
             if error <= 1.0 {
+                self.solver.keep_flow_rate(step.dt)?;
                 limit = self.solver.stable_dt();
                 // An invalid state is not a solution, however small its error is.
                 error = if limit.is_ok() { error } else { f64::INFINITY };

@@ -21,6 +21,7 @@ use crate::cuda::run::limiter::DeviceLimiter;
 use crate::cuda::run::measure::sample_texts;
 use crate::cuda::run::norm::SquareSum;
 use crate::cuda::run::small::gathered;
+use crate::cuda::run::unknown_map::map_text;
 use crate::cuda::terms::boundary::{DeviceBoundaries, StageTime, boundary_text};
 use crate::cuda::terms::diffusive_boundary::{DiffusiveBoundary, diffusive_text};
 use crate::cuda::terms::exact_sums::exact_sums_text;
@@ -683,6 +684,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         out.push(clock_text::<T>(&law, dim, fields));
         out.extend(sample_texts::<T>(dim, fields));
         out.push(exact_sums_text::<T>(fields));
+        out.push(map_text::<T>(fields));
         Ok(out)
     }
 }

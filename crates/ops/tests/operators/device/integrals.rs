@@ -2,9 +2,10 @@
 
 use crate::device::residual::euler_on;
 use crate::testkit::{euler, wavy};
+use dgsuite_gpu::CudaVector;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
 use dgsuite_mesh::Mesh;
-use dgsuite_ops::cuda::{Integrand, Measures, PointRule};
+use dgsuite_ops::cuda::{Integrand, Measures, PointRule, UnknownMap};
 use dgsuite_ops::{PackScalar, PointKernels, Pointwise, Scheme};
 use dgsuite_physics::trace::{Parameters, Sym, device_fn};
 use dgsuite_physics::{Euler, Exact, Real, Rusanov};
@@ -105,4 +106,21 @@ where
     if let Some(found) = device.totals(&mut measures, &v, true) {
         assert_near(&format!("{what}: totals"), &found, &host.absolute_totals(&u), tolerance);
     }
+
+    // A map that mixes all unknowns.
+    let map: Vec<f64> = (0..n * n).map(|i| 1.0 + (i as f64).sin()).collect();
+    let moments =
+        |u: &[T]| host.integrate(u, degree, n, |x, u, out| (0..n).for_each(|k| out[k] = u[k] * x[0])).0;
+    let before = moments(&u);
+    let rows = map.chunks_exact(n).map(|row| row.iter().zip(&before).map(|(a, m)| a * m).sum());
+    let expected: Vec<f64> = rows.collect();
+    host.map_unknowns(&map, &mut u);
+    assert_near(&format!("{what}: a map"), &moments(&u), &expected, tolerance);
+    let mut mapped = CudaVector::from_buffer(cuda, v).expect("a vector");
+    UnknownMap::new(&device).and_then(|mut on| on.apply(&device, &map, &mut mapped)).expect("a map");
+    let on_device = device.description().to_canonical(&mapped.buffer().to_vec().expect("the state"));
+    let on_host = host.to_canonical(&u);
+    let expected =
+        device.description().convert_canonical(&on_host, host.representation()).expect("the same space");
+    assert_near(&format!("{what}: a map"), &on_device, &expected, tolerance);
 }
