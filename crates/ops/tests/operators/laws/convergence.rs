@@ -60,7 +60,7 @@ fn error(cells: Cells, n: usize, geometry: usize, scheme: &dgsuite_ops::Scheme, 
     let mut u = vec![0.0; d.len()];
     d.project(wave.as_ref(), 0.0, &mut u);
     let end = 0.3;
-    let cfl = if dim == 3 { 0.15 } else { 0.4 };
+    let cfl = if dim == 3 { 0.25 } else { 0.4 };
     let steps = (end / (cfl * d.time_step(&u, None).expect("a gas"))).ceil();
     march(&mut d, end, steps, &mut u);
     d.errors(&u, wave.as_ref(), end).1.l2[0]
