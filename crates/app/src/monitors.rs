@@ -17,6 +17,7 @@ mod limited;
 pub mod not_finite;
 mod places;
 mod probe;
+mod profile;
 mod recirculation;
 mod residual;
 mod sample;
@@ -56,7 +57,7 @@ use dgsuite_solve::flow::Flow;
 use dgsuite_solve::{RankMesh, SystemError};
 
 /// All monitors, in the order of the table of keys.
-pub static KINDS: [&Kind; 12] = [
+pub static KINDS: [&Kind; 13] = [
     &residual::MONITOR,
     &error::MONITOR,
     &integral::MONITOR,
@@ -68,6 +69,7 @@ pub static KINDS: [&Kind; 12] = [
     &wall::MONITOR,
     &recirculation::MONITOR,
     &probe::MONITOR,
+    &profile::MONITOR,
     &sample::MONITOR,
 ];
 

@@ -116,3 +116,58 @@ fn what_does_not_go_together_with_a_flow_rate_is_refused() {
         assert!(outcome.code == 2 && outcome.stderr.contains(said), "{set}: {}", outcome.stderr);
     }
 }
+
+/// The means along a line across the channel, and the fluctuations of a wave along it.
+#[test]
+fn profiles_have_the_means_stresses_and_wall_units_of_the_flow() {
+    let monitor = "  - profile: { line: { from: [0, -1], to: [0, 1], points: 5 }, over: [x], wall: ymin, \
+                   every_steps: 5, from: 3.9 }\n";
+    let case = Case::new(&(CHANNEL.to_owned() + monitor));
+    let summary = case.run(&[]);
+    let names =
+        ["s", "x", "y", "u", "v", "uu", "vv", "uv", "error of u", "error of v", "s+", "u+", "v+", "uu+"];
+    let text = fs::read_to_string(case.path("out/case/monitors/profile-mean.csv")).unwrap();
+    assert!(text.starts_with(&names.join(",")), "{text}");
+    let rows = case.table("out/case/monitors/profile-mean.csv");
+    // u = 3/2 U (1 − y²), u_τ² = 3 ν U, at an exact number of rows.
+    let [u_tau, nu] = ["/profile/u_tau", "/profile/nu"].map(|path| number(&summary, path));
+    assert!((u_tau - 0.15_f64.sqrt()).abs() < 3e-3 && (nu - 0.5).abs() < 5e-3, "{u_tau} {nu}");
+    assert!((number(&summary, "/profile/u/max") - 0.15).abs() < 1e-4);
+    assert_eq!(rows.len(), 5);
+    for row in &rows {
+        let expected = 0.15 * (1.0 - row[2] * row[2]);
+        assert!((row[3] - expected).abs() < 1e-4 && row[5].abs() < 1e-10, "{row:?}");
+        let in_wall_units = [row[0] * u_tau / nu, row[3] / u_tau, row[5] / (u_tau * u_tau)];
+        let found = [row[10], row[11], row[13]];
+        assert!(found.iter().zip(in_wall_units).all(|(a, b)| (a - b).abs() < 1e-9), "{row:?}");
+    }
+    assert!(case.path("out/case/monitors/profile-mean.svg").exists());
+
+    let wave = CHANNEL.replace("u: 0.1, v: 0", "u: 0.1 + 0.01*sin(2*pi*x), v: 0.02*sin(2*pi*x)");
+    let wave = wave
+        .replace("cells: [2, 2]", "cells: [4, 2]")
+        .replace("time: { end: 4 }", "time: { dt: 1e-9, steps: 1 }");
+    let case = Case::new(&(wave + &monitor.replace(", from: 3.9", "").replace("wall: ymin, ", "")));
+    case.run(&["--set", "space.order=6"]);
+    for row in case.table("out/case/monitors/profile-mean.csv") {
+        for (k, expected) in [(3, 0.1), (4, 0.0), (5, 5e-5), (6, 2e-4), (7, 1e-4)] {
+            assert!(
+                (row[k] - expected).abs() < 1e-5 * (1.0 + 100.0 * expected) && row.len() == 10,
+                "{k}: {row:?}"
+            );
+        }
+    }
+    for (set, said) in [
+        (
+            "monitors=[{ profile: { line: { from: [0, 0], to: [0, 1] }, over: [y] } }]",
+            "opposite sides of the mesh",
+        ),
+        ("monitors=[{ profile: { line: { from: [0, 0], to: [0, 1] }, over: [x, x] } }]", "twice"),
+        ("monitors=[{ profile: { line: { from: [0, 0], to: [0, 1] }, over: [x], wall: floor } }]", "ymin"),
+        ("monitors=[{ profile: { over: [x] } }]", "the ends of a line"),
+        ("monitors=[{ profile: { line: { from: [0, 0], to: [0, 1] } } }]", "homogeneous directions"),
+    ] {
+        let outcome = case.dgsuite(&["check", "case.yaml", "--set", set]);
+        assert!(outcome.code == 2 && outcome.stderr.contains(said), "{set}: {}", outcome.stderr);
+    }
+}

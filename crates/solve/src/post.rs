@@ -1,6 +1,7 @@
 //! Quantities of a flow as plain functions: forces, wall curves, wake lengths, frequencies, decay rates,
 //! integrals of derivatives, cuts.
 
+pub mod batches;
 pub mod cut;
 pub mod forces;
 pub mod history;

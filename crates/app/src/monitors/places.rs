@@ -53,10 +53,8 @@ impl PlacesSpec {
         for (first, second) in [("points", "line"), ("points", "plane"), ("line", "plane")] {
             monitor.exclusive(first, second)?;
         }
-        if let Some(line) = monitor.section("line")? {
-            let from = vector(&line, "from", "the first point of the line")?;
-            let to = vector(&line, "to", "the last point of the line")?;
-            return Ok(Self::Line { from, to, n: line.count("points", 2)?.map_or(LINE, |n| n.value) });
+        if let Some(line) = Self::line(monitor)? {
+            return Ok(line);
         }
         if let Some(plane) = monitor.section("plane")? {
             return Self::plane(&plane);
@@ -75,6 +73,14 @@ impl PlacesSpec {
             }
             _ => listed(monitor).map(Self::Listed),
         }
+    }
+
+    /// Reads `line` of a monitor.
+    pub(super) fn line(monitor: &Section<'_>) -> Result<Option<Self>, InputError> {
+        let Some(line) = monitor.section("line")? else { return Ok(None) };
+        let from = vector(&line, "from", "the first point of the line")?;
+        let to = vector(&line, "to", "the last point of the line")?;
+        Ok(Some(Self::Line { from, to, n: line.count("points", 2)?.map_or(LINE, |n| n.value) }))
     }
 
     fn plane(plane: &Section<'_>) -> Result<Self, InputError> {

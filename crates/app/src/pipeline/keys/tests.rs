@@ -311,6 +311,9 @@ time: { dt: 1, splitting: dual, subcycles: auto, end: 1 }
 monitors:
   - divergence: { every: 1 }
   - divergence: { every_steps: 1 }
+  - profile:
+      { line: { from: [0, 0], to: [0, 1], points: 101 }, over: [x], samples: 32, wall: a, fields: [p], every_steps: 10 }
+  - profile: { line: { from: [0, 0], to: [0, 1] }, over: [x], from: { when: t > 1 }, every: 1 }
   - flow_rate: { every: 1 }
   - flow_rate: { every_steps: 1 }
 ",
