@@ -2,6 +2,7 @@
 //! solutions, and the reference state.
 
 pub mod reference;
+pub mod scalars;
 pub mod state;
 pub mod states;
 pub mod variables;

@@ -15,6 +15,7 @@ mod integral;
 mod kinetic_energy;
 mod limited;
 pub mod not_finite;
+mod nusselt;
 mod places;
 mod probe;
 mod profile;
@@ -57,13 +58,14 @@ use dgsuite_solve::flow::Flow;
 use dgsuite_solve::{RankMesh, SystemError};
 
 /// All monitors, in the order of the table of keys.
-pub static KINDS: [&Kind; 13] = [
+pub static KINDS: [&Kind; 14] = [
     &residual::MONITOR,
     &error::MONITOR,
     &integral::MONITOR,
     &kinetic_energy::MONITOR,
     &divergence::MONITOR,
     &flow_rate::MONITOR,
+    &nusselt::MONITOR,
     &limited::MONITOR,
     &forces::MONITOR,
     &wall::MONITOR,

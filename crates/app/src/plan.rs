@@ -19,6 +19,7 @@ pub mod print;
 mod reactions;
 pub mod resolved;
 mod restart;
+mod scalars;
 pub(crate) mod thin;
 mod time;
 pub mod triggers;
@@ -288,6 +289,7 @@ impl Plan {
             setup.drive = Some(drive);
             warnings.extend(doubts);
         }
+        setup.scalars = scalars::resolve(&pipeline, &setup)?;
         setup.comm = choices.comm.clone().unwrap_or_else(|| Arc::new(Alone));
         let (parts, elements) = (setup.comm.size(), setup.mesh.n_elements());
         if parts > elements {
@@ -433,11 +435,13 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
                 closure: closure.as_ref().map(|spec| closure::resolve(spec, dim)).transpose()?,
             }))
         }
-        Model::Incompressible { viscosity } => {
+        Model::Incompressible { viscosity, scalars, buoyancy } => {
             let given = pipeline.incompressible.clone().unwrap_or_else(|| Incompressible::new(*viscosity));
             let flow_rate = &pipeline.physics.flow_rate;
             let flow_rate = flow_rate.as_ref().map(|spec| drive::rate(spec, dim)).transpose()?;
-            Ok(Law::Incompressible(Incompressible { flow_rate, ..given }))
+            let buoyancy = buoyancy.as_ref().map(|spec| scalars::buoyancy(spec, dim)).transpose()?;
+            let scalars = scalars::of_law(scalars);
+            Ok(Law::Incompressible(Incompressible { flow_rate, scalars, buoyancy, ..given }))
         }
         Model::Advection { velocity } => Ok(Law::Advection { velocity: fitting(velocity, dim)?.clone() }),
     }
@@ -520,6 +524,9 @@ fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
         _ if pipeline.space.form == Form::Split && pipeline.space.order > MOST_SPLIT_ORDER => {
             Some("split forms of so high an order")
         }
+        (Model::Incompressible { scalars, .. }, _) if !scalars.is_empty() => {
+            Some("temperature and other scalars in incompressible flow")
+        }
         (Model::NavierStokes { .. } | Model::Incompressible { .. }, _) | (_, false) => None,
         (_, true) => {
             (pipeline.space.form == Form::Split).then_some("sources without viscous terms in split form")
@@ -561,6 +568,7 @@ fn setup(
         source,
         reactions: Vec::new(),
         drive: None,
+        scalars: Vec::new(),
         order: space.order,
         polynomials: space.polynomials,
         representation: representation(pipeline),

@@ -47,7 +47,10 @@ fn incompressible_flow_without_sense() {
         &["`precision: single` is not supported", "`solver.pressure.inner_precision`"],
     );
     refuses("boundaries.ymin.type=slip-wall", &["does not belong to the model incompressible"]);
-    refuses("boundaries.ymin.temperature=1", &["unknown key `temperature`"]);
+    refuses(
+        "boundaries.ymin.temperature=1",
+        &["`boundaries.ymin.temperature` does not belong to flow without a temperature"],
+    );
     refuses("boundaries.xmax.kind=dongs", &["did you mean `dong`?"]);
     refuses(
         "boundaries.xmax.p=1",

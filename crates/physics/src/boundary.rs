@@ -1,5 +1,6 @@
 //! Boundary conditions: compute the state outside of a face from the state inside.
 
+mod carried;
 mod curved_wall;
 mod far_field;
 mod given;
@@ -12,6 +13,7 @@ mod reservoir;
 mod slip_length;
 mod wall;
 
+pub use carried::{CarriedIn, GivenScalars};
 pub use curved_wall::CurvedSlipWall;
 pub use far_field::FarField;
 pub use given::Given;

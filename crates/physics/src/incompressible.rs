@@ -6,6 +6,7 @@ mod force;
 mod outflow;
 mod penalty;
 mod transport;
+mod with_scalars;
 
 pub use convection::Convection;
 pub use elementwise::ElementwiseFlux;
@@ -13,6 +14,7 @@ pub use force::wall_force;
 pub use outflow::OpenPressure;
 pub use penalty::{Penalty, PenaltyFlux};
 pub use transport::{Transport, TransportFlux};
+pub use with_scalars::WithScalars;
 
 use crate::law::{Law, finite};
 use crate::real::{Real, array, dot};
@@ -87,9 +89,9 @@ pub struct Incompressible {
     pub viscosity: f64,
 }
 
-/// `F_d = (p e_d, u_d)`.
+/// `F_d = (p e_d, u_d)`, and zero for further unknowns.
 #[inline(always)]
-fn coupling<R: Real, const D: usize, const N: usize>(u: &[R; N]) -> [[R; N]; D] {
+fn coupling_of<R: Real, const D: usize, const N: usize>(u: &[R; N]) -> [[R; N]; D] {
     let mut f = [[R::lit(0.0); N]; D];
     for d in 0..D {
         f[d][d] = u[D];
@@ -98,15 +100,15 @@ fn coupling<R: Real, const D: usize, const N: usize>(u: &[R; N]) -> [[R; N]; D] 
     f
 }
 
-/// `Σ_d F_d n_d = (p n, u·n)`.
+/// `Σ_d F_d n_d = (p n, u·n)`, and zero for further unknowns.
 #[inline(always)]
-fn normal_coupling<R: Real, const D: usize, const N: usize>(u: &[R; N], n: &[R; D]) -> [R; N]
-where
-    Incompressible: Law<D, N>,
-{
-    let mut f = [dot(&Incompressible::velocity(u, 0), n); N];
+fn normal_coupling_of<R: Real, const D: usize, const N: usize>(u: &[R; N], n: &[R; D]) -> [R; N] {
+    let mut f = [dot(&array!(D, |d| u[d]), n); N];
     for d in 0..D {
         f[d] = u[D] * n[d];
+    }
+    for scalar in D + 1..N {
+        f[scalar] = R::lit(0.0);
     }
     f
 }
@@ -126,12 +128,12 @@ macro_rules! incompressible {
 
             #[inline(always)]
             fn flux<R: Real>(&self, u: &[R; $n]) -> [[R; $n]; $d] {
-                coupling(u)
+                coupling_of(u)
             }
 
             #[inline(always)]
             fn normal_flux<R: Real>(&self, u: &[R; $n], n: &[R; $d]) -> [R; $n] {
-                normal_coupling(u, n)
+                normal_coupling_of(u, n)
             }
 
             #[inline(always)]
@@ -144,7 +146,7 @@ macro_rules! incompressible {
             fn flux_sum_and_speed<R: Real>(&self, um: &[R; $n], up: &[R; $n], n: &[R; $d]) -> ([R; $n], R) {
                 let sum = array!($n, |k| um[k] + up[k]);
                 let (m, p) = (self.normal_speed(um, n), self.normal_speed(up, n));
-                (normal_coupling(&sum, n), m.max(p))
+                (normal_coupling_of(&sum, n), m.max(p))
             }
 
             #[inline(always)]

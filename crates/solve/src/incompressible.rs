@@ -5,7 +5,8 @@
 //! ```
 //!
 //! `u` is the velocity, `p` the pressure divided by the density, `ν` the kinematic viscosity and `f` a force
-//! per mass. The unknowns of a run are `u v [w] p`. [`Incompressible`] has the parameters of the law and of
+//! per mass. The unknowns of a run are `u v [w] p`, then those of scalars that the flow carries, such as a
+//! temperature `T`. [`Incompressible`] has the parameters of the law and of
 //! the time integration; with [`Law::Incompressible`](super::setup::Law::Incompressible) a
 //! [`Flow`](super::flow::Flow) solver runs it.
 
@@ -19,22 +20,24 @@ mod engine;
 mod first_order;
 mod flow;
 mod forcing;
+mod helmholtz;
 mod host;
 mod laws;
 mod lower_order;
 mod machine;
+mod mean;
 mod penalty;
 mod phases;
 mod pressure;
 mod role;
+mod scalars;
 mod shared;
 mod slip;
 mod subcycles;
-mod velocity;
 
 pub use super::setup::{
-    Backflow, FlowRate, Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions,
-    VelocityPreconditioner,
+    Backflow, Buoyancy, FlowRate, Incompressible, MOST_SCALARS, Penalties, PressureOrder, Scalar,
+    ScalarCondition, ScalarData, Splitting, Subcycling, TEMPERATURE, VelocityOptions, VelocityPreconditioner,
 };
 pub(super) use engine::engine;
 pub use first_order::FirstOrder;

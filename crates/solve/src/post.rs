@@ -23,11 +23,14 @@ pub struct Surface {
     pub normals: Vec<[f64; 3]>,
     /// Weights of the cubature, with the element of area.
     pub weights: Vec<f64>,
-    /// Primitive variables, `[variable][point]`.
+    /// Primitive variables, `[variable][point]`: the last ones are the pressure, then `scalars` others.
     pub values: Vec<Vec<f64>>,
+    /// The number of scalars that incompressible flow carries.
+    pub scalars: usize,
     /// The viscous stress on the fluid, `τ·n`; empty for an inviscid fluid.
     pub traction: Vec<[f64; 3]>,
-    /// The heat that leaves the fluid, `q·n`, per area and time; empty for an inviscid fluid.
+    /// The heat that leaves the fluid, `q·n`, per area and time; of incompressible flow `−α ∂T/∂n` of its
+    /// first scalar. Empty for a fluid without conduction of heat.
     pub heat: Vec<f64>,
 }
 
@@ -39,6 +42,7 @@ impl Surface {
         self.points.extend(other.points);
         self.normals.extend(other.normals);
         self.weights.extend(other.weights);
+        self.scalars = self.scalars.max(other.scalars);
         self.values.resize(self.values.len().max(other.values.len()), Vec::new());
         for (all, more) in self.values.iter_mut().zip(other.values) {
             all.extend(more);
@@ -47,10 +51,10 @@ impl Surface {
         self.heat.extend(other.heat);
     }
 
-    /// The pressure of a gas, which is its last variable.
+    /// The pressure.
     #[must_use]
     pub fn pressure(&self) -> &[f64] {
-        self.values.last().map_or(&[], Vec::as_slice)
+        self.values.iter().rev().nth(self.scalars).map_or(&[], Vec::as_slice)
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod formulas;
 mod incompressible;
 pub mod own;
+mod scalars;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,6 +14,7 @@ pub use self::incompressible::{
     VelocityPreconditioner,
 };
 use self::own::{Flux, OwnCondition};
+pub use self::scalars::{Buoyancy, MOST_SCALARS, Scalar, ScalarCondition, ScalarData, TEMPERATURE};
 use super::device::Device;
 use super::elliptic::linelets;
 use super::error::SystemError;
@@ -78,7 +80,18 @@ impl Law {
                 return velocity.iter().enumerate().map(|(d, &a)| (format!("velocity.{d}"), a)).collect();
             }
             Self::Euler { gamma, .. } => return named(&[("gamma", *gamma)]),
-            Self::Incompressible(law) => return named(&[("viscosity", law.viscosity)]),
+            Self::Incompressible(law) => {
+                let mut all = named(&[("viscosity", law.viscosity)]);
+                all.extend(law.scalars.iter().map(|s| (format!("{}.diffusivity", s.name), s.diffusivity)));
+                if let Some(Buoyancy { gravity, expansion, reference }) = law.buoyancy {
+                    let gravity =
+                        gravity.iter().enumerate().map(|(d, &g)| (format!("buoyancy.gravity.{d}"), g));
+                    all.extend(gravity);
+                    all.push(("buoyancy.expansion".to_owned(), expansion));
+                    all.push(("buoyancy.reference".to_owned(), reference));
+                }
+                return all;
+            }
             Self::NavierStokes(law) => law,
         };
         let mut all = vec![("gamma", gas.gamma), ("prandtl", *prandtl), ("gas_constant", *gas_constant)];
@@ -389,6 +402,8 @@ pub struct Setup {
     pub reactions: Vec<ReactionTerm>,
     /// A flow rate that a uniform force keeps, of a gas; incompressible flow has its own.
     pub drive: Option<Drive>,
+    /// Sources and conditions of the scalars of incompressible flow.
+    pub scalars: Vec<ScalarData>,
     /// Polynomial degree.
     pub order: usize,
     /// Space of polynomials; default: total on simplices, tensor elsewhere.
@@ -511,6 +526,7 @@ impl Setup {
             source: None,
             reactions: Vec::new(),
             drive: None,
+            scalars: Vec::new(),
             order,
             polynomials: None,
             representation: Representation::Modal,

@@ -11,6 +11,8 @@ pub enum LinearSystem {
     Pressure,
     /// The implicit viscous step.
     Velocity,
+    /// The implicit diffusion of scalars.
+    Scalars,
     /// The step with penalties on divergence and normal jumps.
     Penalties,
 }
@@ -20,6 +22,7 @@ impl fmt::Display for LinearSystem {
         f.write_str(match self {
             Self::Pressure => "the pressure",
             Self::Velocity => "the velocity",
+            Self::Scalars => "the scalars",
             Self::Penalties => "the penalties on divergence and jumps",
         })
     }
@@ -51,6 +54,8 @@ pub struct PhaseSeconds {
     pub pressure: f64,
     /// Right-hand side and solution of the velocity's problem.
     pub velocity: f64,
+    /// All of the scalars: convection and diffusion.
+    pub scalars: f64,
     /// The problem with penalties on divergence and normal jumps.
     pub penalty: f64,
     /// All else.
@@ -68,6 +73,8 @@ pub struct SolveStatistics {
     pub pressure: Iterations,
     /// Iterations for each component of the velocity.
     pub velocity: Vec<Iterations>,
+    /// Iterations for each scalar.
+    pub scalars: Vec<Iterations>,
     /// Iterations for the problem with penalties.
     pub penalty: Iterations,
     /// Seconds by phase.

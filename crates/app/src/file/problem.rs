@@ -464,13 +464,16 @@ pub(crate) fn is_of_reference(kind: &FormulaErrorKind) -> bool {
 fn elsewhere(key: &str) -> Option<String> {
     let path = keys::only_place(key)?;
     Some(match path.rsplit_once('.') {
-        Some((section, _)) => format!("`{key}` is a key of `{section}`"),
+        Some((section, _)) => match keys::models(&keys::steps(path))[..] {
+            [model] if !path.contains('<') => format!("`{key}` is a key of `{section}` of the model {model}"),
+            _ => format!("`{key}` is a key of `{section}`"),
+        },
         None => format!("`{key}` is a key of the top level"),
     })
 }
 
 /// The monitors whose names begin values of the summary.
-const RECORDED: [&str; 9] = [
+const RECORDED: [&str; 10] = [
     "residual",
     "integral",
     "forces",
@@ -478,6 +481,7 @@ const RECORDED: [&str; 9] = [
     "probe",
     "limited",
     "divergence",
+    "nusselt",
     "flow_rate",
     "recirculation",
 ];

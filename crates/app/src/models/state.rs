@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::scalars::{self, OnBoundary};
 use crate::own;
 use dgsuite_solve::incompressible::Backflow;
 use dgsuite_solve::own::OwnCondition;
@@ -163,6 +164,8 @@ pub struct BoundarySpec {
     pub name: Located<String>,
     /// Its condition.
     pub condition: Condition,
+    /// What it prescribes for scalars of incompressible flow, where `condition` does not have them.
+    pub scalars: Vec<OnBoundary>,
 }
 
 /// The kinds of boundary conditions.
@@ -245,6 +248,7 @@ impl BoundarySpec {
     /// Unknown types, missing or surplus data.
     pub fn read_all(top: &Section<'_>, model: &str) -> Result<Vec<Self>, InputError> {
         let Some(section) = top.section("boundaries")? else { return Ok(Vec::new()) };
+        let names = scalars::names(top, model);
         section
             .entries()
             .iter()
@@ -252,14 +256,19 @@ impl BoundarySpec {
                 let key = section.key(&entry.key);
                 let inner = section.named(entry)?;
                 let name = Located { value: entry.key.clone(), key, place: entry.place.clone() };
-                Ok(Self { name, condition: Condition::read(&inner, model)? })
+                let condition = Condition::read(&inner, model, &names)?;
+                let scalars = match model {
+                    INCOMPRESSIBLE_FLOW => OnBoundary::read_all(&inner, &condition, &names)?,
+                    _ => Vec::new(),
+                };
+                Ok(Self { name, condition, scalars })
             })
             .collect()
     }
 }
 
 impl Condition {
-    fn read(section: &Section<'_>, model: &str) -> Result<Self, InputError> {
+    fn read(section: &Section<'_>, model: &str, scalars: &[String]) -> Result<Self, InputError> {
         section.lacks("type", &["periodic"], "join two boundaries by `mesh.periodic: [[NAME, NAME]]`")?;
         let offered = section.words("type", Scope { model: Some(model), kind: None });
         if let Some(word) = section.text("type")?
@@ -280,7 +289,7 @@ impl Condition {
         match kind.value {
             "dirichlet" => Ok(Self::Dirichlet(StateSpec::read(section, &["type"])?)),
             "far-field" => Ok(Self::FarField(StateSpec::read(section, &["type"])?)),
-            "outflow" if model == INCOMPRESSIBLE_FLOW => open(section),
+            "outflow" if model == INCOMPRESSIBLE_FLOW => open(section, scalars),
             "outflow" => Ok(Self::Outflow),
             "slip-wall" => Ok(Self::SlipWall),
             "curved-slip-wall" => curved(section),
@@ -313,7 +322,7 @@ fn of_other_models(word: &Located<String>, model: &str) -> InputError {
 }
 
 /// An outflow of incompressible flow.
-fn open(section: &Section<'_>) -> Result<Condition, InputError> {
+fn open(section: &Section<'_>, scalars: &[String]) -> Result<Condition, InputError> {
     let kind = section.choice("kind", &[("dong", true), ("do-nothing", false)])?;
     let dong = kind.is_none_or(|kind| kind.value);
     let mut backflow = Backflow::default();
@@ -322,7 +331,8 @@ fn open(section: &Section<'_>) -> Result<Condition, InputError> {
         // Without a solution there are no parameters, whose names would be free.
         false => {
             let scales: &[&str] = if dong { &["velocity", "delta"] } else { &[] };
-            section.only(&[&["type", "kind", "exact"], scales].concat())?;
+            let names: Vec<&str> = scalars.iter().map(String::as_str).collect();
+            section.only(&[&["type", "kind", "exact"], scales, &names].concat())?;
             backflow.velocity = section.positive("velocity")?.map(|given| given.value);
             backflow.delta = section.positive("delta")?.map_or(backflow.delta, |given| given.value);
             None

@@ -66,6 +66,16 @@ impl States<'_> {
         name: &Located<String>,
         parameters: &[Located<f64>],
     ) -> Result<Arc<dyn Exact>, InputError> {
+        if let Law::Incompressible(law) = self.variables.law()
+            && let Some(scalar) = law.scalars.first()
+        {
+            let instead = format!(
+                "it has no `{}`; give formulas, as in `exact: {{ u: …, v: …, p: …, {}: … }}`",
+                scalar.name, scalar.name
+            );
+            let (key, value) = (name.key.clone(), name.value.clone());
+            return Err(InputError::at(&name.place, Problem::Unsupported { key, value, instead }));
+        }
         let given: BTreeMap<String, f64> =
             parameters.iter().map(|p| (last_key(&p.key).to_owned(), p.value)).collect();
         let model = self.variables.law().model();

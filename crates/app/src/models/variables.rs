@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dgsuite_physics::formula::{FieldsError, Formula, FormulaExact, Names};
 use dgsuite_physics::source::FormulaSource;
-use dgsuite_physics::trace::{StateRecording, Sym};
+use dgsuite_physics::trace::{Recording, StateRecording, Sym};
 use dgsuite_physics::{Advection, Euler, Exact, Incompressible, Law as Formulas, Real, Source};
 
 use dgsuite_solve::flow::Law;
@@ -35,6 +35,12 @@ impl Variables {
             (_, 2) => names::<_, 2, 4>(&gas(law)),
             (..) => names::<_, 3, 5>(&gas(law)),
         };
+        let mut names = (conserved, primitive);
+        if let Law::Incompressible(law) = law {
+            names.0.extend(law.scalars.iter().map(|scalar| scalar.name));
+            names.1.extend(law.scalars.iter().map(|scalar| scalar.name));
+        }
+        let (conserved, primitive) = names;
         let axes = &["x", "y", "z"][..dim];
         let gradient =
             |axis: &&str| primitive.iter().map(|name| format!("{name}_{axis}")).collect::<Vec<_>>();
@@ -84,6 +90,12 @@ impl Variables {
     #[track_caller]
     pub fn from_formulas(&self, formulas: Vec<Formula>) -> Arc<dyn Exact> {
         match (&self.law, self.dim) {
+            (Law::Incompressible(law), _) if !law.scalars.is_empty() => {
+                let (given, count) = (formulas.len(), self.primitive.len());
+                assert_eq!(given, count, "{given} formulas for {count} variables");
+                let values = |[x, y, z]: [Sym; 3], t| formulas.iter().map(move |f| f.trace(&[x, y, z, t]));
+                Arc::new(Recording::new(|t, x| values(x, t).collect::<Vec<Sym>>()))
+            }
             // The velocity does not matter for a state.
             (Law::Advection { .. }, 2) => state(Advection::<2> { velocity: [0.0; 2] }, formulas),
             (Law::Advection { .. }, _) => state(Advection::<3> { velocity: [0.0; 3] }, formulas),

@@ -8,6 +8,7 @@ use crate::file::expression::{COORDINATES, Constants};
 use crate::file::problem::{InputError, Problem};
 use crate::file::source::Located;
 use dgsuite_solve::flow::Law;
+use dgsuite_solve::incompressible::{Incompressible, TEMPERATURE};
 
 /// A field known by name, with the formula of each component: one, or three for a vector.
 pub type KnownField = (&'static str, Vec<&'static str>);
@@ -44,11 +45,14 @@ fn gas_fields(dim: usize) -> Vec<KnownField> {
     fields
 }
 
-/// The fields known by name for incompressible flow.
-fn incompressible_fields(dim: usize) -> Vec<KnownField> {
+/// The fields known by name for incompressible flow, and the number of those that are written by default.
+fn incompressible_fields(law: &Incompressible, dim: usize) -> (Vec<KnownField>, usize) {
     let mut fields = vec![velocity(dim), ("Pressure", vec!["p"])];
+    let scalars = law.scalars.iter().map(|scalar| scalar.name);
+    fields.extend(scalars.map(|name| (if name == TEMPERATURE { "Temperature" } else { name }, vec![name])));
+    let usual = fields.len();
     fields.extend(derivatives(dim));
-    fields
+    (fields, usual)
 }
 
 /// The velocity, with three components.
@@ -77,7 +81,7 @@ pub fn known_fields(law: &Law, dim: usize) -> (Vec<KnownField>, usize) {
     match law {
         Law::Advection { .. } => (Vec::new(), 0),
         Law::Euler { .. } | Law::NavierStokes(_) => (gas_fields(dim), 3),
-        Law::Incompressible(_) => (incompressible_fields(dim), 2),
+        Law::Incompressible(law) => incompressible_fields(law, dim),
     }
 }
 
@@ -118,6 +122,9 @@ impl Vocabulary {
             derived.extend(variables.conserved.iter().map(|&name| name.to_owned()).zip(texts));
         }
         for (name, components) in known_fields(variables.law(), dim).0 {
+            if variables.primitive.contains(&name) {
+                continue;
+            }
             match components[..] {
                 [only] => derived.push((name.to_owned(), only)),
                 _ => {

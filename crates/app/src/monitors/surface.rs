@@ -109,22 +109,8 @@ impl SurfaceSpec {
     /// Reads boundaries and scales.
     pub(super) fn read(section: &Section<'_>) -> Result<Self, InputError> {
         section.known()?;
-        let key = section.key("boundary");
-        let node =
-            section.node("boundary").ok_or_else(|| section.missing("boundary", "the name of a boundary"))?;
-        let expected = "the name of a boundary, or a list of them";
-        let boundaries = match &node.value {
-            Value::List(items) => {
-                items.iter().map(|item| section::text(item, &key, expected)).collect::<Result<Vec<_>, _>>()?
-            }
-            _ => vec![section::text(node, &key, expected)?],
-        };
-        if boundaries.is_empty() {
-            return Err(wrong_type(node, &key, expected));
-        }
-        section::once(&boundaries)?;
         let mut spec = Self {
-            boundaries,
+            boundaries: read_boundaries(section)?,
             scales: [None; 5],
             drag: None,
             lift: None,
@@ -209,6 +195,28 @@ impl SurfaceSpec {
     }
 }
 
+/// Reads `boundary: NAME | [NAMES]`.
+///
+/// # Errors
+/// No name, a name twice.
+pub(super) fn read_boundaries(section: &Section<'_>) -> Result<Vec<Located<String>>, InputError> {
+    let key = section.key("boundary");
+    let node =
+        section.node("boundary").ok_or_else(|| section.missing("boundary", "the name of a boundary"))?;
+    let expected = "the name of a boundary, or a list of them";
+    let boundaries = match &node.value {
+        Value::List(items) => {
+            items.iter().map(|item| section::text(item, &key, expected)).collect::<Result<Vec<_>, _>>()?
+        }
+        _ => vec![section::text(node, &key, expected)?],
+    };
+    if boundaries.is_empty() {
+        return Err(wrong_type(node, &key, expected));
+    }
+    section::once(&boundaries)?;
+    Ok(boundaries)
+}
+
 /// Boundaries and scales, resolved.
 #[derive(Clone, Debug)]
 pub(super) struct OnBoundaries {
@@ -236,14 +244,19 @@ pub fn named_boundaries(given: &[Located<String>], known: &[&str]) -> Result<Vec
     each(given.iter().map(one))
 }
 
+/// Returns the points of some boundaries, as one surface.
+pub(super) fn surface_of(boundaries: &[String], solver: &Flow) -> Result<Surface, SystemError> {
+    let mut all = Surface { first: vec![0], ..Surface::default() };
+    for name in boundaries {
+        all.append(solver.surface(name)?);
+    }
+    Ok(all)
+}
+
 impl OnBoundaries {
     /// Returns the points of all boundaries, as one surface.
     pub(super) fn surface(&self, solver: &Flow) -> Result<Surface, SystemError> {
-        let mut all = Surface { first: vec![0], ..Surface::default() };
-        for name in &self.boundaries {
-            all.append(solver.surface(name)?);
-        }
-        Ok(all)
+        surface_of(&self.boundaries, solver)
     }
 
     /// The reference quantities of coefficients.

@@ -6,6 +6,7 @@ use crate::file::keys::INCOMPRESSIBLE_FLOW;
 use crate::file::node::Value;
 use crate::file::problem::InputError;
 use crate::file::section::Section;
+use crate::models::scalars;
 use crate::pipeline::elliptic::solver::read_from as read_solver;
 use dgsuite_solve::incompressible::{
     Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions, VelocityPreconditioner,
@@ -31,7 +32,10 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
         time_order: order(&time)?,
         graded_start: graded.map_or(default.graded_start, |flag| flag.value),
         splitting: splitting(&time)?,
-        subcycles: subcycles(&time)?,
+        subcycles: subcycles(top, &time)?,
+        // The plan resolves them with the mesh.
+        scalars: default.scalars,
+        buoyancy: default.buoyancy,
         // The plan resolves it with the mesh.
         flow_rate: default.flow_rate,
         pressure_order: pressure_order(&space)?,
@@ -68,7 +72,15 @@ fn order(time: &Section<'_>) -> Result<usize, InputError> {
 }
 
 /// Reads `subcycles: N | auto`, the latter with `cfl`.
-fn subcycles(time: &Section<'_>) -> Result<Option<Subcycling>, InputError> {
+fn subcycles(top: &Section<'_>, time: &Section<'_>) -> Result<Option<Subcycling>, InputError> {
+    if !scalars::names(top, INCOMPRESSIBLE_FLOW).is_empty() && subcycles_of(time)?.is_some() {
+        let belongs = "flow without them so far; leave it out, or set it to 0";
+        return Err(time.misplaced("subcycles", "flow with a temperature or other scalars", belongs));
+    }
+    subcycles_of(time)
+}
+
+fn subcycles_of(time: &Section<'_>) -> Result<Option<Subcycling>, InputError> {
     if subcycles_follow(time) {
         return Ok(Some(Subcycling::Cfl(read_cfl(time)?)));
     }

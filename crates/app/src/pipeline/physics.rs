@@ -4,11 +4,12 @@ use dgsuite_physics::navier_stokes::Viscosity;
 
 use crate::file::keys::MODELS;
 use crate::file::node::Value;
-use crate::file::problem::InputError;
+use crate::file::problem::{InputError, Problem};
 use crate::file::quantity::VectorQuantity;
 use crate::file::section::Section;
 use crate::file::source::{Located, Place};
 use crate::models::reference::{Reference, ViscosityKind, ViscositySpec};
+use crate::models::scalars::{BuoyancySpec, ScalarSpec};
 use crate::models::state::{self, Formula, StateSpec};
 use crate::pipeline::closure::ClosureSpec;
 
@@ -63,6 +64,10 @@ pub enum Model {
     Incompressible {
         /// Kinematic viscosity.
         viscosity: f64,
+        /// The temperature, then other scalars.
+        scalars: Vec<ScalarSpec>,
+        /// The force of buoyancy.
+        buoyancy: Option<BuoyancySpec>,
     },
 }
 
@@ -208,7 +213,14 @@ impl PhysicsSpec {
         };
         let source = source(section, "forcing")?;
         let flow_rate = FlowRateSpec::read(section)?;
-        let model = Model::Incompressible { viscosity };
+        let scalars = ScalarSpec::read_all(section, viscosity)?;
+        if let (false, Some(SourceSpec::Manufactured(place))) = (scalars.is_empty(), &source) {
+            let instead = "with scalars, give formulas of the force and of each `source`".to_owned();
+            let (key, value) = (section.key("forcing"), "manufactured".to_owned());
+            return Err(InputError::at(place, Problem::Unsupported { key, value, instead }));
+        }
+        let buoyancy = BuoyancySpec::read(section)?;
+        let model = Model::Incompressible { viscosity, scalars, buoyancy };
         Ok(Self { model, reference, source, sponge: None, body_force: None, flow_rate, place })
     }
 }

@@ -23,7 +23,8 @@ use dgsuite_solve::elliptic::{LineDescription, SHORT, SolverOptions};
 use dgsuite_solve::flow::{Description, Form, KernelChoice, Law, Setup, SplitFlux, StepMeasure};
 use dgsuite_solve::incompressible::FlowRate;
 use dgsuite_solve::incompressible::{
-    Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions, VelocityPreconditioner,
+    Incompressible, Penalties, PressureOrder, Scalar, Splitting, Subcycling, VelocityOptions,
+    VelocityPreconditioner,
 };
 
 /// The word of the pipeline file for a shape.
@@ -329,7 +330,10 @@ fn physics_line(plan: &Plan) -> String {
         Law::Incompressible(law) => {
             let (dim, viscosity) = (plan.variables.dim(), short(law.viscosity));
             let rate = law.flow_rate.map_or_else(String::new, |rate| rate_text(&rate, dim));
-            format!("incompressible in {dim}D, viscosity {viscosity}{rate}; unknowns {variables}")
+            let scalar =
+                |scalar: &Scalar| format!(", diffusivity of {} {}", scalar.name, short(scalar.diffusivity));
+            let scalars: String = law.scalars.iter().map(scalar).collect();
+            format!("incompressible in {dim}D, viscosity {viscosity}{scalars}{rate}; unknowns {variables}")
         }
         Law::Advection { velocity } => {
             format!("advection in {}D, velocity {velocity:?}", plan.variables.dim())

@@ -141,6 +141,10 @@ fn incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {
     if tree.get("physics.reference.reynolds").is_none() {
         tree.default("physics.viscosity", number(law.viscosity));
     }
+    if let Some(buoyancy) = law.buoyancy {
+        tree.default("physics.buoyancy.expansion", number(buoyancy.expansion));
+        tree.default("physics.buoyancy.reference", number(buoyancy.reference));
+    }
     tree.default("space.order", number(order as f64));
     tree.default("space.scheme", text("dg"));
     tree.default("space.basis", text("nodal"));

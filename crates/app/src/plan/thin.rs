@@ -109,7 +109,7 @@ pub(crate) fn causes_in_step(plan: &Plan, error: &SystemError) -> Vec<String> {
         LinearSystem::Penalties if law.penalties.divergence.max(law.penalties.continuity) > LARGE => {
             vec!["iterations grow with the factors of `space.penalties`, which are usually 1: make them smaller".to_owned()]
         }
-        LinearSystem::Penalties | LinearSystem::Velocity => Vec::new(),
+        LinearSystem::Penalties | LinearSystem::Velocity | LinearSystem::Scalars => Vec::new(),
     }
 }
 

@@ -36,7 +36,7 @@ const ALWAYS: [&str; 22] = [
 ];
 
 /// Paths in the summary of incompressible flow.
-const OF_SOLVES: [&str; 11] = [
+const OF_SOLVES: [&str; 12] = [
     "linear.pressure.iterations",
     "linear.pressure.max",
     "linear.velocity.iterations",
@@ -46,6 +46,7 @@ const OF_SOLVES: [&str; 11] = [
     "timing.phases.advection",
     "timing.phases.pressure",
     "timing.phases.velocity",
+    "timing.phases.scalars",
     "timing.phases.penalty",
     "timing.phases.rest",
 ];
@@ -104,6 +105,9 @@ impl KnownValues {
         }
         if incompressible {
             names.extend(OF_SOLVES.map(str::to_owned));
+        }
+        if matches!(variables.law(), Law::Incompressible(law) if !law.scalars.is_empty()) {
+            names.extend(["linear.scalars.iterations", "linear.scalars.max"].map(str::to_owned));
         }
         if substeps {
             names.extend(["time.substeps.mean", "time.substeps.max"].map(str::to_owned));

@@ -70,12 +70,15 @@ pub struct Solves {
     pub velocity: Vec<Iterations>,
     /// Iterations for the problem with penalties.
     pub penalty: Iterations,
+    /// Iterations for each scalar.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scalars: Vec<Iterations>,
 }
 
 impl From<SolveStatistics> for Solves {
     fn from(all: SolveStatistics) -> Self {
-        let SolveStatistics { steps, substeps, pressure, velocity, penalty, seconds: _ } = all;
-        Self { steps, substeps, pressure, velocity, penalty }
+        let SolveStatistics { steps, substeps, pressure, velocity, scalars, penalty, seconds: _ } = all;
+        Self { steps, substeps, pressure, velocity, penalty, scalars }
     }
 }
 
@@ -117,13 +120,16 @@ impl Solves {
             |a: Iterations, b: Iterations| Iterations { total: a.total + b.total, most: a.most.max(b.most) };
         // The number of components is that of the model.
         let of = |all: &[Iterations], k: usize| all.get(k).copied().unwrap_or_default();
-        let components = own.velocity.len();
+        let all = |before: &[Iterations], own: &[Iterations]| {
+            (0..own.len()).map(|k| sum(of(before, k), of(own, k))).collect()
+        };
         Self {
             steps: self.steps + own.steps,
             substeps: sum(self.substeps, own.substeps),
             pressure: sum(self.pressure, own.pressure),
-            velocity: (0..components).map(|k| sum(of(&self.velocity, k), of(&own.velocity, k))).collect(),
+            velocity: all(&self.velocity, &own.velocity),
             penalty: sum(self.penalty, own.penalty),
+            scalars: all(&self.scalars, &own.scalars),
         }
     }
 }

@@ -47,6 +47,12 @@ impl FormulaSource {
             Recording::new(|t, [x, y, z]| formulas.each_ref().map(|formula| value(formula, &[x, y, z, t])));
         Ok(Self { recording })
     }
+
+    /// The source term of one unknown, a formula of `x, y, z, t`.
+    #[must_use]
+    pub fn of(formula: &Formula) -> Self {
+        Self { recording: Recording::new(|t, [x, y, z]| [formula.trace(&[x, y, z, t])]) }
+    }
 }
 
 source_from_recording!(FormulaSource);

@@ -8,9 +8,10 @@ use dgsuite_physics::incompressible::wall_force;
 /// Returns the flow at the points of a boundary; `primitive` turns a conserved state into a primitive one.
 ///
 /// Stress and heat come from the diffusive flux of the scheme, `(0, τ·n, v·τ·n − q·n)`. For incompressible
-/// flow the stress is `τ = ν (∇u + ∇uᵀ)` of the lifted gradient, and there is no heat. On the wall of a gas
-/// the pressure is that of the scheme too: the normal component of its momentum flux, so that the forces
-/// balance the momentum of the flow. On other boundaries it is the pressure of the inner state.
+/// flow the stress is `τ = ν (∇u + ∇uᵀ)` of the lifted gradient, and the heat `−α ∂T/∂n` of the first scalar.
+/// On the wall of a gas the pressure is that of the scheme too: the normal component of its momentum flux, so
+/// that the forces balance the momentum of the flow. On other boundaries it is the pressure of the inner
+/// state.
 pub(crate) fn surface(
     samples: BoundarySamples,
     law: &Law,
@@ -49,7 +50,12 @@ pub(crate) fn surface(
     if let Law::Incompressible(law) = law {
         let stress = if dim == 2 { stress::<2> } else { stress::<3> };
         let gradients = samples.gradients.iter().zip(&samples.normals);
-        traction = gradients.map(|(grad, n)| stress(law.viscosity, grad, n)).collect();
+        traction = gradients.clone().map(|(grad, n)| stress(law.viscosity, grad, n)).collect();
+        if let Some(scalar) = law.scalars.first() {
+            let slope =
+                |grad: &[Vec<f64>], n: &[f64; 3]| (0..dim).map(|d| grad[d][dim + 1] * n[d]).sum::<f64>();
+            heat = gradients.map(|(grad, n)| -scalar.diffusivity * slope(grad, n)).collect();
+        }
     }
     if let Law::NavierStokes(_) = law {
         for (flux, u) in samples.diffusive.iter().zip(&samples.states) {
@@ -65,6 +71,7 @@ pub(crate) fn surface(
         normals: samples.normals,
         weights: samples.weights,
         values,
+        scalars: if let Law::Incompressible(law) = law { law.scalars.len() } else { 0 },
         traction,
         heat,
     }

@@ -29,13 +29,13 @@ impl Flow {
     }
 
     fn means(&self) -> Means {
-        let (law, n) = (&self.setup.law, self.n_fields());
+        let (law, n, dim) = (&self.setup.law, self.n_fields(), self.setup.mesh.dim());
         let integrals = self.engine.integrate(3, &|_, u, out| {
             out[0] = 1.0;
             (out[1], out[2]) = match law {
                 Law::Advection { velocity } => (velocity.iter().map(|v| v * v).sum(), 0.0),
                 Law::Euler { .. } => (squared_speed(u), 0.0),
-                Law::Incompressible(law) => (u[..n - 1].iter().map(|v| v * v).sum(), law.viscosity),
+                Law::Incompressible(law) => (u[..dim].iter().map(|v| v * v).sum(), law.viscosity),
                 Law::NavierStokes(viscous) => {
                     let squared = squared_speed(u);
                     let mu: f64 = viscous.viscosity_at(u[n - 1] / u[0] - 0.5 * squared);

@@ -153,8 +153,8 @@ impl DeviceMachine {
         let linear = OnDevice(Arc::clone(&of.on_device));
         let pressure = Pressure::new(&machine, (&of, linear), (setup, law), &one, lower_order, work)?;
         let mut velocity: Vec<Arc<OnDevice<f64>>> = Vec::new();
-        for (d, a) in elliptics.velocity.iter().enumerate() {
-            let known = elliptics.velocity[..d].iter().position(|b| Arc::ptr_eq(a, b));
+        for (d, a) in elliptics.components.iter().enumerate() {
+            let known = elliptics.components[..d].iter().position(|b| Arc::ptr_eq(a, b));
             let own = match known {
                 Some(k) => Arc::clone(&velocity[k]),
                 None => Arc::new(OnDevice(Arc::new(CudaSipdg::<f64>::new(&cuda, a)?))),
@@ -183,7 +183,11 @@ impl DeviceMachine {
         state: &[&V],
         read: impl FnOnce(&CudaDiscretization<f64>, &V) -> Option<R>,
     ) -> Option<R> {
-        let of = &self.first_order[Pass::Coupling as usize];
+        let of = &self.first_order[Pass::COUPLING];
+        // With scalars the host computes them.
+        if state.len() != of.places.len() {
+            return None;
+        }
         let mut u = self.measured.u.borrow_mut();
         if u.is_none() {
             *u = V::zeros(&self.cuda, of.u.len()).ok();
@@ -258,7 +262,8 @@ impl Machine for DeviceMachine {
         inputs: &[(usize, &V)],
         outputs: &mut [(usize, &mut V)],
     ) -> Result<(), OpsError> {
-        let of = &mut self.first_order[pass as usize];
+        let place = pass.place(self.first_order.len());
+        let of = &mut self.first_order[place];
         of.scatter(inputs);
         of.discretization.eval(t, of.u.buffer(), of.du.buffer_mut())?;
         for (k, out) in outputs {
@@ -300,9 +305,9 @@ impl Machine for DeviceMachine {
     }
 
     fn screened(&self, d: usize, lambda: f64, kind: Screened) -> Result<Box<Apply<V>>, SystemError> {
-        let on_host = Arc::clone(&self.elliptics.velocity[d]);
+        let on_host = Arc::clone(&self.elliptics.components[d]);
         let host = &Arc::clone(on_host.host());
-        let of_whole = |whole: &Whole| Ok(Operator(Arc::new(whole.velocity[d].0.with_reaction(lambda)?)));
+        let of_whole = |whole: &Whole| Ok(Operator(Arc::new(whole.components[d].0.with_reaction(lambda)?)));
         let whole = self.elliptics.whole.as_ref().map(of_whole).transpose().map_err(SystemError::Ops)?;
         let machine = WithHost { cuda: &self.cuda, host, whole: whole.as_ref() };
         let options =
@@ -323,7 +328,7 @@ impl Machine for DeviceMachine {
     }
 
     fn convective_step(&mut self, u: &[&V], measure: StepMeasure) -> Result<f64, OpsError> {
-        let of = &mut self.first_order[Pass::Convection as usize];
+        let of = &mut self.first_order[Pass::CONVECTION];
         let inputs: Vec<_> = u.iter().copied().enumerate().collect();
         of.scatter(&inputs);
         of.discretization.measure_steps_by(measure)?;
@@ -337,7 +342,8 @@ impl Machine for DeviceMachine {
         carrier: &mut Carrier<'_, V>,
         field: &mut Components<V>,
     ) -> Result<bool, OpsError> {
-        let of = &mut self.first_order[Pass::Transport as usize];
+        let place = Pass::Transport.place(self.first_order.len());
+        let of = &mut self.first_order[place];
         let carried = match &mut self.carried {
             Some(carried) => carried,
             none => none.insert(Carried::new(scheme, &of.u)?),

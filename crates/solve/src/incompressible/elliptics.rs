@@ -4,21 +4,22 @@ use super::role::{Role, named};
 use crate::SystemError;
 use crate::elliptic::EllipticKind;
 use crate::elliptic::bridge::Operator;
-use crate::setup::{BoundaryKind, Incompressible, Setup};
+use crate::setup::{BoundaryKind, Incompressible, ScalarCondition, Setup};
 use dgsuite_gpu::Host;
 use dgsuite_ops::OpsError;
 use dgsuite_ops::elliptic::{EllipticRanks, PTransfer, Sipdg, SipdgOptions};
 use std::sync::Arc;
 
-/// The elliptic operators of a flow on the host: those of the pressure and of each velocity component, which
-/// are the same where the conditions are.
+/// The elliptic operators of a flow on the host: those of the pressure, of each velocity component and of
+/// each scalar, which are the same where the conditions are.
 pub(super) struct Elliptics {
     /// The operator with the conditions of the pressure, for functions of the velocity's order. Its nodes are
     /// those of all fields.
     pub(super) nodes: Arc<Sipdg<f64>>,
     /// The operator of the pressure: the one above, or that of a lower order.
     pub(super) pressure: Arc<Sipdg<f64>>,
-    pub(super) velocity: Vec<Arc<Sipdg<f64>>>,
+    /// Those of the velocity components, then those of the scalars.
+    pub(super) components: Vec<Arc<Sipdg<f64>>>,
     /// The boundaries of symmetry that are not normal to an axis. The operators of the velocity have the
     /// Neumann condition there; [`Slip`](super::slip::Slip) adds the terms of the normal velocity.
     pub(super) oblique: Vec<String>,
@@ -29,7 +30,7 @@ pub(super) struct Elliptics {
 /// The operators of order 1 on the whole mesh, with which coarse levels are solved on each of several ranks.
 pub(super) struct Whole {
     pub(super) pressure: Operator<f64>,
-    pub(super) velocity: Vec<Operator<f64>>,
+    pub(super) components: Vec<Operator<f64>>,
 }
 
 impl Elliptics {
@@ -77,13 +78,25 @@ impl Elliptics {
             }
         }
         let mut known: Vec<(Vec<(String, EllipticKind)>, [Option<Operator<f64>>; 2])> = Vec::new();
-        let (mut velocity, mut whole_velocity) = (Vec::new(), Vec::new());
-        for d in 0..dim {
-            let own = conditions(&|name, kind| match Role::of(kind) {
+        let (mut components, mut whole_components) = (Vec::new(), Vec::new());
+        let of_velocity = (0..dim).map(|d| {
+            conditions(&|name, kind| match Role::of(kind) {
                 Some(Role::Wall) => EllipticKind::Dirichlet,
                 Some(Role::Symmetry) if planes.contains(&(name, d)) => EllipticKind::Dirichlet,
                 _ => EllipticKind::Neumann,
-            });
+            })
+        });
+        let scalars = law.scalars.iter().zip(&setup.scalars);
+        let of_scalars = scalars.map(|(scalar, data)| {
+            conditions(&|name, _| match data.conditions.get(name) {
+                Some(ScalarCondition::Value(_)) => EllipticKind::Dirichlet,
+                Some(ScalarCondition::Transfer { coefficient, .. }) => {
+                    EllipticKind::Robin { alpha: coefficient / scalar.diffusivity }
+                }
+                _ => EllipticKind::Neumann,
+            })
+        });
+        for own in of_velocity.chain(of_scalars) {
             let found = known.iter().find(|(of, _)| *of == own).map(|(_, found)| found.clone());
             let [a, on_whole] = match found {
                 Some(found) => found,
@@ -93,8 +106,8 @@ impl Elliptics {
                     both
                 }
             };
-            velocity.extend(a.map(|a| a.0));
-            whole_velocity.extend(on_whole);
+            components.extend(a.map(|a| a.0));
+            whole_components.extend(on_whole);
         }
         let order = law.pressure_order.of(setup.order);
         let pressure = match order {
@@ -110,8 +123,8 @@ impl Elliptics {
             }
             (_, nodes) => nodes,
         };
-        let whole = whole_pressure.map(|pressure| Whole { pressure, velocity: whole_velocity });
-        Ok(Self { nodes, pressure, velocity, oblique, whole })
+        let whole = whole_pressure.map(|pressure| Whole { pressure, components: whole_components });
+        Ok(Self { nodes, pressure, components, oblique, whole })
     }
 
     /// The transfer from the velocity's order to that of the pressure, if it is lower.

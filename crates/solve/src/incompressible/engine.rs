@@ -3,18 +3,20 @@
 use super::boundary::Boundaries;
 use super::components::Components;
 use super::device::DeviceMachine;
-use super::flow::{Flow, Parts, stop};
+use super::flow::{Flow, Parts};
 use super::forcing::Forcing;
+use super::helmholtz::stop;
 use super::host::HostMachine;
 use super::laws;
 use super::machine::Machine;
 use super::penalty::PenaltyStep;
+use super::scalars::CarriedScalar;
 use crate::SystemError;
 use crate::device::Device;
 use crate::elliptic::LineDescription;
 use crate::elliptic::ranks::coefficients;
 use crate::engine::{Described, Elementwise, Engine};
-use crate::setup::{Incompressible, Penalties, PressureOrder};
+use crate::setup::{Incompressible, Penalties, PressureOrder, ScalarData};
 use crate::setup::{Law, Precision, Setup, SourceTerm};
 use crate::solves::{Driven, Histories, PhaseSeconds, SolveStatistics};
 use dgsuite_basis::lattice::lattice_len;
@@ -49,6 +51,14 @@ pub(crate) fn engine(
         |what: &str| Err(SystemError::Unavailable { law: "incompressible", what: what.to_owned() });
     if setup.precision == Precision::Single {
         return unavailable("in single precision");
+    }
+    if !law.scalars.is_empty() {
+        if law.subcycles.is_some() {
+            return unavailable("with scalars and sub-steps of convection");
+        }
+        if setup.device != Device::Cpu {
+            return unavailable("with scalars on GPUs");
+        }
     }
     if law.pressure_order == PressureOrder::Lower {
         if setup.order < 2 {
@@ -93,6 +103,12 @@ fn build<M: Machine + 'static>(
     };
     let velocity = Components((0..dim).map(component).collect::<Result<Vec<_>, _>>()?);
     let one = machine.upload(&sipdg.constant(1.0))?;
+    let (none, mut scalars) = (ScalarData::default(), Vec::new());
+    for number in 0..law.scalars.len() {
+        let data = setup.scalars.get(number).unwrap_or(&none);
+        let initial = component(dim + 1 + number)?;
+        scalars.push(CarriedScalar::new(&machine, sipdg, (law, number, data), &one, initial)?);
+    }
     let forcing = match &setup.source {
         None => None,
         Some(SourceTerm::Given(source)) => Some(Forcing::new(Arc::clone(source), sipdg, &velocity)?),
@@ -115,6 +131,7 @@ fn build<M: Machine + 'static>(
         one,
         singular: sipdg.is_singular(),
         initial: velocity,
+        scalars,
     })?;
     if !setup.only_described {
         flow.start(t0)?;
@@ -132,6 +149,7 @@ fn build<M: Machine + 'static>(
         flow,
         fields,
         places,
+        dim,
         unknowns: sipdg.unknowns(),
         numbers: canonical_numbers(sipdg),
         len: sipdg.len(),
@@ -159,6 +177,8 @@ fn canonical_numbers(sipdg: &Sipdg<f64>) -> Vec<usize> {
 /// A solution whose pressure is raised by a constant, which is free where no boundary has a pressure.
 struct Raised<'a> {
     of: &'a dyn Exact,
+    /// The number of the pressure.
+    field: usize,
     by: f64,
 }
 
@@ -169,7 +189,7 @@ impl Exact for Raised<'_> {
 
     fn eval(&self, t: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
         self.of.eval(t, x, out);
-        if let Some(pressure) = out.last_mut() {
+        if let Some(pressure) = out.get_mut(self.field) {
             pressure.iter_mut().for_each(|p| *p += self.by);
         }
     }
@@ -179,13 +199,14 @@ impl Exact for Raised<'_> {
     }
 }
 
-/// The mean over the domain of the pressure of the state `u` minus that of a solution.
-fn level(fields: &Discretization<f64>, u: &[f64], exact: &dyn Exact, t: f64) -> f64 {
+/// The mean over the domain of the pressure of the state `u`, its field of this number, minus that of a
+/// solution.
+fn level((fields, field): (&Discretization<f64>, usize), u: &[f64], exact: &dyn Exact, t: f64) -> f64 {
     let difference = |x: [f64; 3], state: &[f64], out: &mut [f64]| {
         let mut values = vec![Vec::new(); exact.n_fields()];
         exact.eval(t, &[x], &mut values);
         let of = |values: &Vec<f64>| values.first().copied().unwrap_or_default();
-        out[0] = state.last().copied().unwrap_or_default() - values.last().map_or(0.0, of);
+        out[0] = state.get(field).copied().unwrap_or_default() - values.get(field).map_or(0.0, of);
         out[1] = 1.0;
     };
     let integrals = fields.integrate(u, 2 * fields.order() + 2, 2, difference).0;
@@ -242,6 +263,7 @@ struct FlowEngine<M: Machine> {
     fields: Arc<Discretization<f64>>,
     /// For each field, the scalar of `fields` for each entry of a vector of the host.
     places: Vec<Vec<u32>>,
+    dim: usize,
     /// The entries of the unknowns in vectors of the host, by element and node, and the length of a vector.
     unknowns: Vec<u32>,
     /// Their numbers in the canonical order of the whole mesh.
@@ -358,8 +380,8 @@ impl<M: Machine> Engine for FlowEngine<M> {
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms) {
         if self.flow.machine.elliptics().nodes.is_singular() {
             return self.read(|fields, u| {
-                let by = level(fields, u, exact, t);
-                fields.errors(u, &Raised { of: exact, by }, t)
+                let by = level((fields, self.dim), u, exact, t);
+                fields.errors(u, &Raised { of: exact, field: self.dim, by }, t)
             });
         }
         let found = self.flow.machine.errors(&self.flow.fields(), exact, t);
@@ -433,8 +455,12 @@ impl<M: Machine> Engine for FlowEngine<M> {
             self.flow.machine.upload(&values).ok()
         };
         let mut fields = self.places.iter().map(of).collect::<Option<Vec<_>>>()?;
+        if fields.len() <= self.dim {
+            return None;
+        }
+        let scalars = fields.split_off(self.dim + 1);
         let p = fields.pop()?;
-        self.flow.set_state(Components(fields), p);
+        self.flow.set_state(Components(fields), p, scalars);
         *self.state.get_mut() = None;
         Some(())
     }
@@ -480,10 +506,10 @@ impl<M: Machine> Engine for FlowEngine<M> {
 
     fn solves(&self) -> Option<SolveStatistics> {
         let mut found = self.flow.statistics.clone();
-        let PhaseSeconds { advection, pressure, velocity, penalty, .. } = self.flow.phases.seconds();
+        let PhaseSeconds { advection, pressure, velocity, scalars, penalty, .. } = self.flow.phases.seconds();
         // Phases of a device overlap with the work of the host.
-        let rest = (found.seconds.rest - advection - pressure - velocity - penalty).max(0.0);
-        found.seconds = PhaseSeconds { advection, pressure, velocity, penalty, rest };
+        let rest = (found.seconds.rest - advection - pressure - velocity - scalars - penalty).max(0.0);
+        found.seconds = PhaseSeconds { advection, pressure, velocity, scalars, penalty, rest };
         Some(found)
     }
 

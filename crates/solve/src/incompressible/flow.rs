@@ -14,24 +14,24 @@
 //! jumps.
 
 mod dual;
-mod mean;
 mod rate;
 
-use self::mean::Mean;
 use self::rate::Rate;
 use super::boundary::Boundaries;
 use super::components::Components;
 use super::forcing::Forcing;
+use super::helmholtz::{HelmholtzSolver, stop};
 use super::machine::{Machine, OfPressure, Pass};
+use super::mean::Mean;
 use super::penalty::PenaltyStep;
 use super::phases::{Phase, Phases};
+use super::scalars::{Scalars, add_buoyancy, upload};
 use super::subcycles::Subcycles;
-use super::velocity::VelocitySolver;
 use crate::SystemError;
 use crate::elliptic::SolverOptions;
 use crate::setup::{Incompressible, PressureOrder, Splitting, VelocityOptions};
 use crate::solves::{Histories, Iterations, LinearSystem, SolveStatistics};
-use dgsuite_amg::{Projection, Reference, Stop};
+use dgsuite_amg::Projection;
 use dgsuite_gpu::{GpuError, Vector};
 use dgsuite_ops::{OpsError, StepMeasure};
 use dgsuite_timeint::{Multistep, Weights};
@@ -59,7 +59,10 @@ pub(super) struct Flow<M: Machine> {
     law: Incompressible,
     boundaries: Boundaries<M::V>,
     forcing: Option<Forcing<M::V>>,
-    velocity: VelocitySolver<M>,
+    velocity: HelmholtzSolver<M>,
+    scalars: Scalars<M>,
+    /// The constant 1.
+    one: M::V,
     penalty: Option<PenaltyStep<M::V>>,
     subcycles: Option<Subcycles<M::V>>,
     rate: Option<Rate<M::V>>,
@@ -106,21 +109,21 @@ pub(super) struct Parts<M: Machine> {
     pub(super) one: M::V,
     pub(super) singular: bool,
     pub(super) initial: Components<M::V>,
+    pub(super) scalars: Scalars<M>,
 }
 
 impl<M: Machine> Flow<M> {
     pub(super) fn new(parts: Parts<M>) -> Result<Self, SystemError> {
-        let Parts { machine, law, boundaries, forcing, penalty, one, singular, initial } = parts;
+        let Parts { machine, law, boundaries, forcing, penalty, one, singular, initial, scalars } = parts;
         let like = &initial.0[0];
         let fields = |n: usize| (0..n).map(|_| initial.zeros_like()).collect::<Result<Vec<_>, _>>();
-        // Rates of change need two times.
-        let times = law.time_order.clamp(2, ORDERS);
+        let times = law.kept_times();
         let (mut u, n) = (fields(times)?, fields(times)?);
         u[0].copy_from(&initial);
         let p = (0..times).map(|_| like.zeros_like()).collect::<Result<Vec<_>, _>>()?;
         let rate = |of| Mean::new(&machine, &one).map(|mean| Rate::new(of, mean));
         let rate = law.flow_rate.map(rate).transpose()?;
-        let constants = singular.then(|| Mean::new(&machine, &one));
+        let constants = singular.then(|| Mean::new(&machine, &one)).transpose()?;
         let work = Work {
             hat: initial.zeros_like()?,
             star: initial.zeros_like()?,
@@ -134,18 +137,22 @@ impl<M: Machine> Flow<M> {
         };
         let space = machine.elliptics().nodes.order();
         let subcycles = law.subcycles.map(|of| Subcycles::new(of, space, &initial)).transpose()?;
-        let velocity = VelocitySolver::new(&machine, &initial, law.viscosity, law.velocity.preconditioner)?;
+        let velocity =
+            HelmholtzSolver::of_velocity(&machine, &initial, law.viscosity, law.velocity.preconditioner)?;
         let dim = initial.0.len();
         let equal = law.pressure_order == PressureOrder::Equal;
         Ok(Self {
             guesses: equal.then(|| Projection::new(FORMER)),
-            constants: constants.transpose()?,
+            constants,
             velocity,
+            one,
             phases: Phases::default(),
             statistics: SolveStatistics {
                 velocity: vec![Iterations::default(); dim],
+                scalars: vec![Iterations::default(); scalars.len()],
                 ..SolveStatistics::default()
             },
+            scalars,
             steps: start_of(&law),
             stable: None,
             machine,
@@ -162,15 +169,17 @@ impl<M: Machine> Flow<M> {
         })
     }
 
-    /// The fields `u v [w] p` at the time of the last step.
+    /// The fields `u v [w] p` and the scalars at the time of the last step.
     pub(super) fn fields(&self) -> Vec<&M::V> {
-        self.u[0].0.iter().chain([&self.p[0]]).collect()
+        let scalars = self.scalars.iter().map(|scalar| &scalar.values[0]);
+        self.u[0].0.iter().chain([&self.p[0]]).chain(scalars).collect()
     }
 
     pub(super) fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError> {
         let w = self.steps.weights(dt);
         let (end, s) = (t + dt, w.gamma / dt);
         self.respond(end, s)?;
+        self.step_scalars((t, dt), &w)?;
         let start = self.machine.now();
         match self.subcycles {
             None => {
@@ -180,6 +189,9 @@ impl<M: Machine> Flow<M> {
             Some(_) => self.carry(t, dt, &w)?,
         }
         self.add_force(s);
+        if let (Some(buoyancy), Some(scalar)) = (&self.law.buoyancy, self.scalars.first()) {
+            add_buoyancy(buoyancy, 1.0 / s, (scalar.next(), &self.one), &mut self.work.hat);
+        }
         self.stable = None;
         self.phases.add(Phase::Advection, start, self.machine.now());
         match self.law.splitting {
@@ -195,8 +207,22 @@ impl<M: Machine> Flow<M> {
         self.n.rotate_right(1);
         std::mem::swap(&mut self.u[0], &mut self.work.star);
         std::mem::swap(&mut self.p[0], &mut self.work.phi);
+        self.scalars.iter_mut().for_each(|scalar| scalar.accept());
         self.steps.accept(dt);
         self.statistics.steps += 1;
+        Ok(())
+    }
+
+    /// Computes the scalars at the end of a step.
+    fn step_scalars(&mut self, (t, dt): (f64, f64), w: &Weights) -> Result<(), SystemError> {
+        if self.scalars.is_empty() {
+            return Ok(());
+        }
+        let start = self.machine.now();
+        for (scalar, statistics) in self.scalars.iter_mut().zip(&mut self.statistics.scalars) {
+            statistics.add(scalar.step(&mut self.machine, (t, dt), w, &self.u[0])?);
+        }
+        self.phases.add(Phase::Scalars, start, self.machine.now());
         Ok(())
     }
 
@@ -340,7 +366,8 @@ impl<M: Machine> Flow<M> {
             tolerance = (FOR_PRESSURE * tolerance).max(TIGHTEST);
         }
         let stop = stop(tolerance, max_iterations, 0.0);
-        let solved = self.velocity.solve(&self.machine, s, &self.work.b, &mut self.work.star, &stop)?;
+        let of = (&self.machine, LinearSystem::Velocity);
+        let solved = self.velocity.solve(of, s, &self.work.b, &mut self.work.star, &stop)?;
         self.statistics.velocity.iter_mut().for_each(|v| v.add(solved.iterations as u64));
         Ok(())
     }
@@ -416,6 +443,9 @@ impl<M: Machine> Flow<M> {
         if let Some(forcing) = &mut self.forcing {
             self.work.hat.axpby(1.0, forcing.at(&self.machine, t)?, 1.0);
         }
+        if let (Some(buoyancy), Some(scalar)) = (&self.law.buoyancy, self.scalars.first()) {
+            add_buoyancy(buoyancy, 1.0, (&scalar.values[0], &self.one), &mut self.work.hat);
+        }
         self.extrapolate(&[1.0, 0.0, 0.0]);
         self.load_of_divergence(t, 1.0)?;
         self.boundaries.update_rates(&self.machine, t, &self.work.star)?;
@@ -438,13 +468,15 @@ impl<M: Machine> Flow<M> {
         }
     }
 
-    /// The past fields: for each past time velocity components, convective terms and the pressure. A pressure
-    /// of lower order is the last field, since a state alone does not show that it has one; otherwise the
-    /// former pressures of guesses follow, the oldest first.
+    /// The past fields: for each past time velocity components, convective terms and the pressure, then
+    /// values and convective terms of scalars. A pressure of lower order is the last field, since a state
+    /// alone does not show that it has one; otherwise the former pressures of guesses follow, the oldest
+    /// first.
     pub(super) fn histories(&self) -> Result<Histories, GpuError> {
         let mut fields = Vec::new();
         for i in 1..self.u.len() {
-            for field in self.u[i].0.iter().chain(&self.n[i].0).chain([&self.p[i]]) {
+            let scalars = self.scalars.iter().flat_map(|scalar| scalar.past(i));
+            for field in self.u[i].0.iter().chain(&self.n[i].0).chain([&self.p[i]]).chain(scalars) {
                 fields.push(self.machine.download(field)?);
             }
         }
@@ -494,8 +526,9 @@ impl<M: Machine> Flow<M> {
     }
 
     /// Replaces the state, and forgets the past. A pressure of lower order is projected to its space.
-    pub(super) fn set_state(&mut self, u: Components<M::V>, p: M::V) {
+    pub(super) fn set_state(&mut self, u: Components<M::V>, p: M::V, scalars: Vec<M::V>) {
         self.u[0] = u;
+        self.scalars.iter_mut().zip(scalars).for_each(|(own, values)| own.values[0] = values);
         self.p[0] = p;
         if self.law.pressure_order == PressureOrder::Lower {
             self.machine.mass(&self.p[0], &mut self.work.load);
@@ -509,7 +542,7 @@ impl<M: Machine> Flow<M> {
     /// Continues with past fields.
     pub(super) fn set_histories(&mut self, of: &Histories) -> Result<Option<()>, GpuError> {
         let dim = self.work.hat.0.len();
-        let of_time = 2 * dim + 1;
+        let of_time = 2 * dim + 1 + 2 * self.scalars.len();
         let lower = usize::from(self.law.pressure_order == PressureOrder::Lower);
         let of_past = of_time * (self.u.len() - 1);
         let former = of.fields.len().checked_sub(of_past + lower);
@@ -531,6 +564,9 @@ impl<M: Machine> Flow<M> {
                 self.n[i + 1].0[d] = self.machine.upload(&fields[dim + d])?;
             }
             self.p[i + 1] = self.machine.upload(&fields[2 * dim])?;
+            for (scalar, fields) in self.scalars.iter_mut().zip(fields[2 * dim + 1..].chunks_exact(2)) {
+                scalar.set_past(i + 1, upload(&self.machine, fields)?);
+            }
         }
         Ok(self.steps.restore(&of.steps).ok())
     }
@@ -546,12 +582,17 @@ impl<M: Machine> Flow<M> {
         Ok(dt)
     }
 
-    /// L² norms of the rates of change of velocity and pressure in the last step; infinite before the first.
+    /// L² norms of the rates of change of velocity, pressure and scalars in the last step; infinite before
+    /// the first.
     pub(super) fn rates(&mut self) -> Result<Vec<f64>, GpuError> {
         let Some(&dt) = self.steps.sizes().first() else {
-            return Ok(vec![f64::INFINITY; self.work.hat.0.len() + 1]);
+            return Ok(vec![f64::INFINITY; self.fields().len()]);
         };
-        let (new, old) = (self.u[0].0.iter().chain([&self.p[0]]), self.u[1].0.iter().chain([&self.p[1]]));
+        let at = |i: usize| {
+            let scalars = self.scalars.iter().map(move |scalar| &scalar.values[i]);
+            self.u[i].0.iter().chain([&self.p[i]]).chain(scalars)
+        };
+        let (new, old) = (at(0), at(1));
         let mut rates = Vec::new();
         for (new, old) in new.zip(old) {
             self.work.phi.lincomb(0.0, &[(1.0 / dt, new), (-1.0 / dt, old)]);
@@ -584,7 +625,8 @@ impl<M: Machine> Flow<M> {
         let len = self.work.load.len();
         let guesses = if self.guesses.is_some() { Projection::<M::V>::vectors(FORMER) } else { 0 };
         let penalty = if self.penalty.is_some() { 3 * dim } else { 0 };
-        8 * len * (self.u.len() * (2 * dim + 1) + 5 * dim + 3 + 4 * dim + 4 + guesses + penalty)
+        let scalars: usize = self.scalars.iter().map(|scalar| scalar.vectors()).sum();
+        8 * len * (scalars + self.u.len() * (2 * dim + 1) + 5 * dim + 3 + 4 * dim + 4 + guesses + penalty)
     }
 }
 
@@ -593,9 +635,4 @@ impl<M: Machine> Flow<M> {
 fn start_of(law: &Incompressible) -> Multistep {
     let graded = law.graded_start && law.splitting == Splitting::Dual;
     Multistep::new(law.time_order.clamp(1, ORDERS), graded)
-}
-
-/// The stopping criterion of a solver: relative to the right-hand side.
-pub(super) fn stop(relative: f64, max_iterations: usize, absolute: f64) -> Stop {
-    Stop { relative, reference: Reference::RightHandSide, absolute, max_iterations }
 }

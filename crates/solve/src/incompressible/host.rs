@@ -127,7 +127,7 @@ impl HostMachine {
         let operator = (&of, of.clone());
         let on_host = OnHost::new(host, elliptics.whole.as_ref().map(|whole| &whole.pressure));
         let pressure = Pressure::new(&on_host, operator, (setup, law), &one, lower_order, work)?;
-        let velocity = elliptics.velocity.iter().map(|a| Arc::new(Operator(Arc::clone(a)))).collect();
+        let velocity = elliptics.components.iter().map(|a| Arc::new(Operator(Arc::clone(a)))).collect();
         let host = Arc::clone(host);
         Ok(Self { host, elliptics, summation, velocity, pressure, first_order })
     }
@@ -219,7 +219,8 @@ impl Machine for HostMachine {
         inputs: &[(usize, &V)],
         outputs: &mut [(usize, &mut V)],
     ) -> Result<(), OpsError> {
-        let of = &mut self.first_order[pass as usize];
+        let place = pass.place(self.first_order.len());
+        let of = &mut self.first_order[place];
         self.host.install(|| {
             of.gather(inputs);
             of.discretization.eval(t, &of.u, &mut of.du);
@@ -261,8 +262,8 @@ impl Machine for HostMachine {
     }
 
     fn screened(&self, d: usize, lambda: f64, kind: Screened) -> Result<Box<Apply<V>>, SystemError> {
-        let of = Operator(Arc::clone(&self.elliptics.velocity[d]));
-        let of_whole = |whole: &Whole| Ok(Operator(Arc::new(whole.velocity[d].0.with_reaction(lambda)?)));
+        let of = Operator(Arc::clone(&self.elliptics.components[d]));
+        let of_whole = |whole: &Whole| Ok(Operator(Arc::new(whole.components[d].0.with_reaction(lambda)?)));
         let whole = self.elliptics.whole.as_ref().map(of_whole).transpose().map_err(SystemError::Ops)?;
         let with = || Ok(Operator(Arc::new(of.0.with_reaction(lambda)?)));
         let options = SolverOptions::default().on(Device::Cpu, of.0.order(), of.0.whole_mesh());
@@ -275,7 +276,7 @@ impl Machine for HostMachine {
     }
 
     fn convective_step(&mut self, u: &[&V], measure: StepMeasure) -> Result<f64, OpsError> {
-        let of = &mut self.first_order[Pass::Convection as usize];
+        let of = &mut self.first_order[Pass::CONVECTION];
         let inputs: Vec<_> = u.iter().copied().enumerate().collect();
         self.host.install(|| of.gather(&inputs));
         of.discretization.measure_steps_by(measure);

@@ -1,10 +1,11 @@
 //! The first-order operators as equations with boundary conditions.
 
+mod scalars;
+
 use super::machine::Pass;
 use super::role::Role;
 use crate::SystemError;
-use crate::setup::Incompressible;
-use crate::setup::{BoundaryKind, Setup};
+use crate::setup::{BoundaryKind, Incompressible, MOST_SCALARS, Setup};
 use dgsuite_basis::{Cubature, Shape};
 use dgsuite_gpu::Host;
 use dgsuite_mesh::Mesh;
@@ -61,7 +62,7 @@ pub(super) fn scheme(pass: Pass, order: usize, mesh: &Mesh) -> Scheme {
     };
     let volume = if simplices { (3 * order - 1).max(2 * order) } else { face };
     match pass {
-        Pass::Convection | Pass::Transport => {
+        Pass::Convection | Pass::Scalar(_) | Pass::Transport => {
             let own = Scheme::on_elliptic_nodes(order);
             Scheme { volume: Some(Cubature::Degree(volume)), face: Some(Cubature::Degree(face)), ..own }
         }
@@ -186,10 +187,20 @@ pub fn wall_velocity(kind: &BoundaryKind, dim: usize) -> Option<Arc<dyn Exact>> 
 
 /// The state as output and norms see it: the law of the state with the given boundary data.
 pub(super) fn state(setup: &Setup, law: &Incompressible) -> Result<Posed, SystemError> {
-    let law = Law { viscosity: law.viscosity };
-    match setup.mesh.dim() {
-        2 => posed_state::<2, 3>(setup, law),
-        _ => posed_state::<3, 4>(setup, law),
+    let flow = Law { viscosity: law.viscosity };
+    match (setup.mesh.dim(), law.scalars.len()) {
+        (2, 0) => posed_state::<2, 3>(setup, flow),
+        (_, 0) => posed_state::<3, 4>(setup, flow),
+        (2, 1) => scalars::state::<1, 2, 4>(setup, law),
+        (2, 2) => scalars::state::<2, 2, 5>(setup, law),
+        (2, 3) => scalars::state::<3, 2, 6>(setup, law),
+        (3, 1) => scalars::state::<1, 3, 5>(setup, law),
+        (3, 2) => scalars::state::<2, 3, 6>(setup, law),
+        (3, 3) => scalars::state::<3, 3, 7>(setup, law),
+        (_, more) => {
+            let what = format!("with {more} scalars; it carries {MOST_SCALARS} at most");
+            Err(SystemError::Unavailable { law: "incompressible", what })
+        }
     }
 }
 
@@ -200,7 +211,7 @@ where
     ZeroNormalVelocity: dgsuite_physics::Boundary<Law, D, N>,
 {
     let flux = Central;
-    let boundaries = bound(setup, |kind, role| {
+    let boundaries = bound(setup, |_, kind, role| {
         let kernel: Box<dyn BoundaryKernel<f64>> = match role {
             Role::Wall => Box::new(BoundaryOf::<_, _, D, N> { law, condition: GivenVelocity }),
             Role::Symmetry => Box::new(BoundaryOf::<_, _, D, N> { law, condition: ZeroNormalVelocity }),
@@ -214,7 +225,7 @@ where
 /// One binding for each boundary of the set-up.
 fn bound(
     setup: &Setup,
-    condition: impl Fn(&BoundaryKind, Role) -> (Box<dyn BoundaryKernel<f64>>, Option<Arc<dyn Exact>>),
+    condition: impl Fn(&str, &BoundaryKind, Role) -> (Box<dyn BoundaryKernel<f64>>, Option<Arc<dyn Exact>>),
 ) -> Result<Vec<BoundaryBinding<f64>>, SystemError> {
     setup
         .boundaries
@@ -225,7 +236,7 @@ fn bound(
                 condition: kind.name(),
                 law: setup.law.name(),
             })?;
-            let (kernel, data) = condition(kind, role);
+            let (kernel, data) = condition(name, kind, role);
             Ok(BoundaryBinding { name: name.clone(), kernel, data })
         })
         .collect()
@@ -268,7 +279,7 @@ where
     Ok(match pass {
         Pass::Convection => {
             let (law, flux) = (Convection { factor: law.lax_friedrichs }, Rusanov);
-            let boundaries = bound(setup, |kind, role| match (role, kind) {
+            let boundaries = bound(setup, |_, kind, role| match (role, kind) {
                 (Role::Wall, kind) => (of!(law, flux, Prescribed, D), velocity(kind, D, D)),
                 (Role::Symmetry, _) => (of!(law, flux, ZeroNormalVelocity, D), None),
                 (Role::Open, BoundaryKind::Open { data: Some(exact), .. }) => {
@@ -282,7 +293,7 @@ where
         Pass::Transport => {
             let (law, flux) = (Transport { factor: law.lax_friedrichs }, TransportFlux);
             let twice = |of: Option<Arc<dyn Exact>>| of.map(|of| Arc::new(Twice(of)) as Arc<dyn Exact>);
-            let boundaries = bound(setup, |kind, role| match (role, kind) {
+            let boundaries = bound(setup, |_, kind, role| match (role, kind) {
                 (Role::Wall, kind) => (of!(law, flux, Prescribed, T), twice(velocity(kind, D, D))),
                 (Role::Symmetry, _) => (of!(law, flux, ZeroNormalVelocity, T), None),
                 (Role::Open, BoundaryKind::Open { data: Some(exact), .. }) => {
@@ -293,9 +304,10 @@ where
             })?;
             Posed { equation: Box::new(Pointwise::<_, _, D, T> { law, flux }).into(), boundaries }
         }
+        Pass::Scalar(k) => scalars::convection::<D, T>(k, setup, law)?,
         Pass::Coupling => {
             let (law, flux) = (coupling, Central);
-            let boundaries = bound(setup, |_, role| match role {
+            let boundaries = bound(setup, |_, _, role| match role {
                 Role::Wall => (of!(law, flux, ZeroVelocity, N), None),
                 Role::Symmetry => (of!(law, flux, ZeroNormalVelocity, N), None),
                 Role::Open => (of!(law, flux, ZeroPressure, N), None),
@@ -304,12 +316,12 @@ where
         }
         Pass::Elementwise => {
             let (law, flux) = (coupling, ElementwiseFlux);
-            let boundaries = bound(setup, |_, _| (of!(law, flux, Outflow, N), None))?;
+            let boundaries = bound(setup, |_, _, _| (of!(law, flux, Outflow, N), None))?;
             Posed { equation: Box::new(Pointwise::<_, _, D, N> { law, flux }).into(), boundaries }
         }
         Pass::Penalty => {
             let (law, flux) = (Penalty, PenaltyFlux);
-            let boundaries = bound(setup, |_, _| (of!(law, flux, Outflow, P), None))?;
+            let boundaries = bound(setup, |_, _, _| (of!(law, flux, Outflow, P), None))?;
             Posed { equation: Box::new(Pointwise::<_, _, D, P> { law, flux }).into(), boundaries }
         }
     })

@@ -30,18 +30,38 @@ pub(super) enum Pass {
     Elementwise,
     /// The penalties on divergence and normal jumps, with the fields `u v [w] q c`.
     Penalty,
+    /// `−∇·(ū T)` for a scalar T with its conditions, and the same for the constant 1: the fields are those
+    /// of `Transport`, with T and 1 as the first two components of u.
+    Scalar(usize),
     /// `−∇·(ū ⊗ u)`, with the components of u, then those of ū.
     Transport,
 }
 
 impl Pass {
-    /// The operators that a law needs; the numbers of the variants are their places in the list.
+    /// The places of operators in the list.
+    pub(super) const CONVECTION: usize = 0;
+    pub(super) const COUPLING: usize = 1;
+
+    /// The operators that a law needs.
     pub(super) fn of(law: &Incompressible) -> Vec<Self> {
         let mut all = vec![Self::Convection, Self::Coupling, Self::Elementwise, Self::Penalty];
+        all.extend((0..law.scalars.len()).map(Self::Scalar));
         if law.subcycles.is_some() {
             all.push(Self::Transport);
         }
         all
+    }
+
+    /// Its place in a list of `n`.
+    pub(super) const fn place(self, n: usize) -> usize {
+        match self {
+            Self::Convection => Self::CONVECTION,
+            Self::Coupling => Self::COUPLING,
+            Self::Elementwise => 2,
+            Self::Penalty => 3,
+            Self::Scalar(k) => 4 + k,
+            Self::Transport => n - 1,
+        }
     }
 }
 
@@ -83,7 +103,7 @@ impl Screened {
 pub(super) trait Machine: Send {
     /// Vectors.
     type V: KrylovPart<Scalar = f64> + 'static;
-    /// The elliptic operator of one component of the velocity, `−∇²` with the conditions of that component.
+    /// The elliptic operator of one component of the velocity or a scalar, `−∇²` with its conditions.
     type A: LinearOperator<Self::V> + Send + Sync;
 
     /// A vector of nodes from its values in the order of the host.
@@ -131,9 +151,10 @@ pub(super) trait Machine: Send {
     fn pressure_of_load(&mut self, b: &Self::V, p: &mut Self::V);
     /// The linelets of the pressure's smoother, if it has them.
     fn lines(&self) -> Option<LineDescription>;
-    /// The operators of the velocity's components.
+    /// The operators of the velocity's components, then those of the scalars.
     fn stiffness(&self) -> Vec<Arc<Self::A>>;
-    /// An approximate inverse of `−∇² + λ` with the conditions of a component `d` of the velocity.
+    /// An approximate inverse of `−∇² + λ` with the conditions of number `d` of
+    /// [`stiffness`](Self::stiffness).
     fn screened(&self, d: usize, lambda: f64, kind: Screened) -> Result<Box<Apply<Self::V>>, SystemError>;
     /// The elliptic operators on the host.
     fn elliptics(&self) -> &Elliptics;
@@ -150,8 +171,8 @@ pub(super) trait Machine: Send {
     ) -> Result<bool, OpsError> {
         Ok(false)
     }
-    /// Integrals of formulas of the state `u v [w] p`, of its derivatives `[axis][field]`, and `x y z t`, by
-    /// a rule of degree `degree`, with the conditions at boundaries of `outside`; `None` if the host must
+    /// Integrals of formulas of the state `u v [w] p …`, of its derivatives `[axis][field]`, and `x y z t`,
+    /// by a rule of degree `degree`, with the conditions at boundaries of `outside`; `None` if the host must
     /// compute them.
     fn integrate_derivatives(
         &self,

@@ -14,6 +14,7 @@ pub(super) enum Phase {
     Advection,
     Pressure,
     Velocity,
+    Scalars,
     Penalty,
 }
 
@@ -87,6 +88,7 @@ fn of(seconds: &mut PhaseSeconds, phase: Phase) -> &mut f64 {
         Phase::Advection => &mut seconds.advection,
         Phase::Pressure => &mut seconds.pressure,
         Phase::Velocity => &mut seconds.velocity,
+        Phase::Scalars => &mut seconds.scalars,
         Phase::Penalty => &mut seconds.penalty,
     }
 }

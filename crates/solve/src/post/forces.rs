@@ -156,6 +156,7 @@ mod tests {
             normals: angles.iter().map(|a| [-a.cos(), -a.sin(), 0.0]).collect(),
             weights: vec![std::f64::consts::PI / N as f64; N],
             values: vec![vec![1.0; N], angles.iter().map(|&a| p(a)).collect()],
+            scalars: 0,
             traction: angles.iter().map(|&a| stress(a)).collect(),
             heat: vec![2.0; N],
         }

@@ -1,5 +1,6 @@
 //! The parameters of incompressible flow.
 
+use super::scalars::{Buoyancy, Scalar};
 use crate::elliptic::SolverOptions;
 use dgsuite_ops::StepMeasure;
 use dgsuite_timeint::Scheme;
@@ -175,6 +176,10 @@ pub struct Incompressible {
     pub splitting: Splitting,
     /// Explicit sub-steps of convection in each step; `None`: convection is extrapolated.
     pub subcycles: Option<Subcycling>,
+    /// The scalars that the flow carries, at most [`MOST_SCALARS`](super::MOST_SCALARS).
+    pub scalars: Vec<Scalar>,
+    /// The force of buoyancy, which needs a first scalar.
+    pub buoyancy: Option<Buoyancy>,
     /// A mean velocity that a uniform force keeps; `None`: no such force.
     pub flow_rate: Option<FlowRate>,
     /// The order of the pressure.
@@ -185,7 +190,7 @@ pub struct Incompressible {
     pub lax_friedrichs: f64,
     /// The solver of the pressure.
     pub pressure: SolverOptions,
-    /// The solver of the velocity components, and of the penalties.
+    /// The solver of the velocity components, of the scalars, and of the penalties.
     pub velocity: VelocityOptions,
 }
 
@@ -200,6 +205,8 @@ impl Incompressible {
             graded_start: true,
             splitting: Splitting::default(),
             subcycles: None,
+            scalars: Vec::new(),
+            buoyancy: None,
             flow_rate: None,
             pressure_order: PressureOrder::default(),
             penalties: Penalties::default(),
@@ -207,6 +214,11 @@ impl Incompressible {
             pressure: SolverOptions::default(),
             velocity: VelocityOptions::default(),
         }
+    }
+
+    /// The number of times of which a run keeps fields: rates of change need two.
+    pub(crate) fn kept_times(&self) -> usize {
+        self.time_order.clamp(2, 3)
     }
 
     /// The name of the time scheme in pipeline files.

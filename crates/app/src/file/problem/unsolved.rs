@@ -27,7 +27,7 @@ pub fn joined(causes: &[String], raise: &str) -> String {
 pub fn hint(system: LinearSystem, cause: &SolveError, causes: &[String]) -> String {
     let (solver, more) = match system {
         LinearSystem::Pressure => ("solver.pressure", ""),
-        LinearSystem::Velocity | LinearSystem::Penalties => {
+        LinearSystem::Velocity | LinearSystem::Scalars | LinearSystem::Penalties => {
             ("solver.velocity", "; smaller steps (`time.dt`) need fewer iterations")
         }
     };

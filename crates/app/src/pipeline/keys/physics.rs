@@ -272,6 +272,49 @@ pub(super) const KEYS: &[Key] = &[
     key("physics.forcing.{u,v,w}", &[Formula(SPACE_TIME)], Value("0"), "A component of the force.")
         .of(INCOMPRESSIBLE),
     key(
+        "physics.temperature",
+        &[Section],
+        Nothing,
+        "A temperature T that the flow carries, `∂T/∂t + ∇·(uT) = ∇·(α∇T) + q`: its diffusivity, directly or by \
+         the Prandtl number. `T` is one of the unknowns then.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
+        "physics.temperature.diffusivity",
+        &[POSITIVE],
+        Says("derived from `prandtl`; required without it"),
+        "The thermal diffusivity α.",
+    )
+    .of(INCOMPRESSIBLE),
+    key("physics.temperature.prandtl", &[POSITIVE], Nothing, "The Prandtl number ν/α, in place of `diffusivity`.")
+        .of(INCOMPRESSIBLE),
+    key("physics.temperature.source", &[Formula(SPACE_TIME)], Value("0"), "The source q of the temperature.")
+        .of(INCOMPRESSIBLE),
+    key(
+        "physics.scalars",
+        &[Section],
+        Nothing,
+        "Passive scalars that the flow carries as it does the temperature, by the names of their unknowns: up \
+         to 3, the temperature included.",
+    )
+    .of(INCOMPRESSIBLE),
+    key("physics.scalars.<name>", &[Section], Required, "A scalar.").of(INCOMPRESSIBLE),
+    key("physics.scalars.<name>.diffusivity", &[POSITIVE], Required, "Its diffusivity.").of(INCOMPRESSIBLE),
+    key("physics.scalars.<name>.source", &[Formula(SPACE_TIME)], Value("0"), "Its source.").of(INCOMPRESSIBLE),
+    key(
+        "physics.buoyancy",
+        &[Section],
+        Nothing,
+        "The force per mass −β (T − T₀) g of the Boussinesq approximation, with `physics.temperature`.",
+    )
+    .of(INCOMPRESSIBLE),
+    key("physics.buoyancy.gravity", &[Vector], Required, "The acceleration g, such as `[0, -1]`.")
+        .of(INCOMPRESSIBLE),
+    key("physics.buoyancy.expansion", &[Number(Any)], Value("1"), "The thermal expansion coefficient β.")
+        .of(INCOMPRESSIBLE),
+    key("physics.buoyancy.reference", &[Number(Any)], Value("0"), "The temperature T₀ without buoyancy.")
+        .of(INCOMPRESSIBLE),
+    key(
         "physics.flow_rate",
         &[Section],
         Nothing,

@@ -65,8 +65,8 @@ pub(super) const KEYS: &[Key] = &[
         "initial.<variable>",
         &[Formula(SPACE_TIME)],
         Required,
-        "The formula of a primitive variable (`rho`, `u`, `v`, `w`, `p`), or beside `exact` a parameter of \
-         that solution. For incompressible flow the pressure can be left out.",
+        "The formula of a primitive variable (`rho`, `u`, `v`, `w`, `p`, `T` and scalars of incompressible flow), \
+         or beside `exact` a parameter of that solution. For incompressible flow the pressure can be left out.",
     )
     .of(FLOW),
     key(
@@ -193,11 +193,55 @@ pub(super) const KEYS: &[Key] = &[
         "boundaries.<name>.<variable>",
         &[Formula(SPACE_TIME)],
         Required,
-        "A component of the prescribed velocity (`u`, `v`, `w`), or beside `exact` a parameter of that \
-         solution.",
+        "A component of the prescribed velocity (`u`, `v`, `w`), the temperature `T` or another scalar by its \
+         name, or beside `exact` a parameter of that solution. On an outflow scalars alone, which can be left \
+         out: those of fluid that enters.",
     )
     .of(INCOMPRESSIBLE)
     .with(OPEN_OR_GIVEN),
+    key(
+        "boundaries.<name>.<scalar>",
+        &[Formula(SPACE_TIME)],
+        Says("the value inside"),
+        "The temperature `T` or another scalar of fluid that enters, by its name.",
+    )
+    .of(INCOMPRESSIBLE)
+    .with(&["pressure-outlet"]),
+    key(
+        "boundaries.<name>.<scalar>",
+        &[Formula(SPACE_TIME)],
+        Says("nothing diffuses through the wall"),
+        "The value of a scalar of `physics.scalars` on the wall, by its name.",
+    )
+    .of(INCOMPRESSIBLE)
+    .with(WALL),
+    key("boundaries.<name>.temperature", &[Formula(SPACE_TIME)], Nothing, "The temperature of the wall.")
+        .of(INCOMPRESSIBLE)
+        .with(WALL),
+    key(
+        "boundaries.<name>.heat_flux",
+        &[Formula(SPACE_TIME)],
+        Nothing,
+        "The heat flux −α ∂T/∂n out of the fluid, in units of temperature times velocity.",
+    )
+    .of(INCOMPRESSIBLE)
+    .with(WALL),
+    key(
+        "boundaries.<name>.transfer",
+        &[Number(AtLeast(0.0))],
+        Nothing,
+        "The coefficient h of the heat flux −α ∂T/∂n = h (T − `ambient`) out of the fluid.",
+    )
+    .of(INCOMPRESSIBLE)
+    .with(WALL),
+    key(
+        "boundaries.<name>.ambient",
+        &[Formula(SPACE_TIME)],
+        Says("none; required with `transfer`"),
+        "The temperature behind the wall.",
+    )
+    .of(INCOMPRESSIBLE)
+    .with(WALL),
     key(
         "boundaries.<name>.kind",
         &[Words(&["dong", "do-nothing"])],
@@ -228,10 +272,10 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "boundaries.<name>.adiabatic",
         &[Flag],
-        Says("`true` without `temperature`"),
+        Says("`true` without a condition of the temperature"),
         "No heat flows through the wall.",
     )
-    .of(NAVIER_STOKES)
+    .of(VISCOUS)
     .with(WALL),
     key(
         "boundaries.<name>.temperature",

@@ -19,7 +19,7 @@ fn all() -> impl Iterator<Item = &'static Key> {
 }
 
 /// Files that have every key of the table.
-const FILES: [&str; 17] = [
+const FILES: [&str; 19] = [
     "
 mesh: { file: a.msh }
 physics: { model: euler }
@@ -322,6 +322,30 @@ mesh: { file: a.msh }
 physics: { model: incompressible, viscosity: 1, reference: { angle: 2*deg } }
 time: { steady: { tolerance: 1e-3 } }
 ",
+    "
+mesh: { file: a.msh }
+physics:
+  model: incompressible
+  viscosity: 1
+  temperature: { diffusivity: 0.1, source: x }
+  scalars: { dye: { diffusivity: 0.1, source: t } }
+  buoyancy: { gravity: [0, -1], expansion: 2, reference: 3 }
+boundaries:
+  a: { type: no-slip-wall, temperature: x }
+  b: { type: no-slip-wall, heat_flux: t, dye: 1 }
+  c: { type: no-slip-wall, transfer: 1, ambient: x, adiabatic: false }
+  d: { type: pressure-outlet, p: 0, T: 1, dye: x }
+  e: { type: outflow, T: 1, dye: x }
+time: { dt: 1, end: 1 }
+monitors:
+  - nusselt: { boundary: a, length: 2, difference: 3, every: 1 }
+  - nusselt: { boundary: [a, b], every_steps: 1 }
+",
+    "
+mesh: { file: a.msh }
+physics: { model: incompressible, viscosity: 1, temperature: { prandtl: 0.7 } }
+time: { dt: 1, end: 1 }
+",
 ];
 
 /// A value that no key accepts.
@@ -520,6 +544,8 @@ fn a_stated_default_reads_as_if_the_key_were_not_there() {
         "physics.source.<variable>",
         "physics.body_force.{x,y,z}",
         "physics.forcing.{u,v,w}",
+        "physics.temperature.source",
+        "physics.scalars.<name>.source",
         "physics.kappa",
         "physics.lambda",
         "boundaries.<name>.velocity.{u,v,w}",

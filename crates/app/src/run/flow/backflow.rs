@@ -38,7 +38,7 @@ pub(super) fn hints(solver: &Flow) -> Vec<String> {
 fn inflow(surface: &Surface) -> Option<f64> {
     let (mut inflow, mut size) = (0.0, 0.0);
     for (q, (n, w)) in surface.normals.iter().zip(&surface.weights).enumerate() {
-        let components = surface.values.len().saturating_sub(1).min(3);
+        let components = surface.values.len().saturating_sub(1 + surface.scalars).min(3);
         let out = w * (0..components).map(|d| n[d] * surface.values[d][q]).sum::<f64>();
         if out.is_finite() {
             size += out.abs();
@@ -60,6 +60,7 @@ mod tests {
             normals: vec![[0.0, 1.0, 0.0]; 4],
             weights: vec![1.0, 2.0, 1.0, 1.0],
             values: vec![vec![9.0; 4], vec![-3.0, 1.0, f64::NAN, 1.0], vec![0.0; 4]],
+            scalars: 0,
             traction: Vec::new(),
             heat: Vec::new(),
         };

@@ -161,28 +161,34 @@ fn of_solves(solves: &Solves, lines: Option<&LineDescription>) -> Value {
         (steps, solvers) => total as f64 / steps as f64 / solvers as f64,
     };
     let one = |solver: &Iterations| json!({ "iterations": per_step(solver.total, 1), "max": solver.most });
-    let velocity: u64 = solves.velocity.iter().map(|component| component.total).sum();
+    let several = |all: &[Iterations]| {
+        let total = all.iter().map(|component| component.total).sum();
+        let most = all.iter().map(|component| component.most).max();
+        json!({ "iterations": per_step(total, all.len()), "max": most })
+    };
     let mut pressure = one(&solves.pressure);
     if let (Some(lines), Value::Object(pressure)) = (lines, &mut pressure) {
         pressure.insert("linelets".to_owned(), lines_to_json(lines));
     }
-    json!({
+    let mut all = json!({
         "pressure": pressure,
-        "velocity": {
-            "iterations": per_step(velocity, solves.velocity.len()),
-            "max": solves.velocity.iter().map(|component| component.most).max(),
-        },
+        "velocity": several(&solves.velocity),
         "penalty": one(&solves.penalty),
-    })
+    });
+    if let (false, Value::Object(all)) = (solves.scalars.is_empty(), &mut all) {
+        all.insert("scalars".to_owned(), several(&solves.scalars));
+    }
+    all
 }
 
 /// The seconds of each phase of the steps.
 fn of_phases(seconds: &PhaseSeconds) -> Value {
-    let PhaseSeconds { advection, pressure, velocity, penalty, rest } = seconds;
+    let PhaseSeconds { advection, pressure, velocity, scalars, penalty, rest } = seconds;
     json!({
         "advection": advection,
         "pressure": pressure,
         "velocity": velocity,
+        "scalars": scalars,
         "penalty": penalty,
         "rest": rest,
     })

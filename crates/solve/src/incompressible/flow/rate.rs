@@ -11,11 +11,11 @@
 //! has the mean velocity U. The response depends on the leading coefficient `s = γ/Δt` alone; the penalties
 //! act on `u₀` alone.
 
-use super::mean::Mean;
 use super::{Flow, PROJECTIONS};
 use crate::SystemError;
 use crate::incompressible::components::Components;
 use crate::incompressible::machine::Machine;
+use crate::incompressible::mean::Mean;
 use crate::setup::{FlowRate, Splitting};
 use crate::solves::Driven;
 use dgsuite_gpu::Vector;

@@ -31,6 +31,7 @@ use crate::incompressible::slip::Slip;
 use crate::setup::VelocityPreconditioner;
 use dgsuite_amg::{KrylovPart, Preconditioner};
 use dgsuite_gpu::Vector;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The inverse mass matrix is the best preconditioner if the largest ratio of the diagonals of `ν A` and
@@ -49,6 +50,8 @@ const COARSE_RASTER: f64 = 4.0;
 
 /// The preconditioner, for one value of s at a time.
 pub(super) struct Inverse<V: Vector> {
+    /// The numbers of the components.
+    range: Range<usize>,
     viscosity: f64,
     /// `None`: chosen by the step.
     wanted: Option<VelocityPreconditioner>,
@@ -77,6 +80,7 @@ struct Known<V> {
 impl<V: KrylovPart<Scalar = f64> + 'static> Inverse<V> {
     pub(super) fn new<M: Machine<V = V>>(
         machine: &M,
+        range: Range<usize>,
         slip: Option<&Slip<V>>,
         viscosity: f64,
         wanted: Option<VelocityPreconditioner>,
@@ -84,7 +88,7 @@ impl<V: KrylovPart<Scalar = f64> + 'static> Inverse<V> {
         let elliptics = machine.elliptics();
         let elementwise =
             matches!(wanted, Some(VelocityPreconditioner::Linelets | VelocityPreconditioner::PmgAmg));
-        if let (true, Some(name)) = (elementwise, elliptics.oblique.first()) {
+        if let (true, true, Some(name)) = (elementwise, slip.is_some(), elliptics.oblique.first()) {
             let word = wanted.map_or("", VelocityPreconditioner::word);
             let what = format!(
                 "with `solver.velocity.preconditioner: {word}`, because the boundary \"{name}\" of symmetry is not normal \
@@ -93,7 +97,8 @@ impl<V: KrylovPart<Scalar = f64> + 'static> Inverse<V> {
             return Err(SystemError::Unavailable { law: "incompressible", what });
         }
         let masses = elliptics.mass_diagonal();
-        let mut diagonals: Vec<Vec<f64>> = elliptics.velocity.iter().map(|a| a.diagonal()).collect();
+        let components = &elliptics.components[range.clone()];
+        let mut diagonals: Vec<Vec<f64>> = components.iter().map(|a| a.diagonal()).collect();
         if let Some(slip) = slip {
             for (diagonal, terms) in diagonals.iter_mut().zip(&slip.diagonals) {
                 terms.iter().for_each(|&(i, v)| diagonal[i] += v);
@@ -115,6 +120,7 @@ impl<V: KrylovPart<Scalar = f64> + 'static> Inverse<V> {
             [ratio, ratio_along] = largest;
         }
         Ok(Self {
+            range,
             viscosity,
             wanted,
             linelets: match SmootherKind::suited(order, whole) {
@@ -196,14 +202,14 @@ impl<V: KrylovPart<Scalar = f64> + 'static> Inverse<V> {
         s: f64,
         kind: Screened,
     ) -> Result<Approximate<V>, SystemError> {
-        let operators = &machine.elliptics().velocity;
+        let operators = &machine.elliptics().components[self.range.clone()];
         let (mut inverses, mut of) = (Vec::new(), Vec::new());
         for (d, a) in operators.iter().enumerate() {
             let same = operators[..d].iter().position(|known| Arc::ptr_eq(known, a));
             of.push(match same {
                 Some(d) => of[d],
                 None => {
-                    inverses.push(machine.screened(d, s / self.viscosity, kind)?);
+                    inverses.push(machine.screened(self.range.start + d, s / self.viscosity, kind)?);
                     inverses.len() - 1
                 }
             });

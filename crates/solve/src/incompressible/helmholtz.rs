@@ -1,4 +1,5 @@
-//! The implicit viscous step: all components of the velocity in one system, `(s M + ν A) u = b`.
+//! The implicit step of diffusion: all components of the velocity, or a scalar, in one system,
+//! `(s M + ν A) u = b`.
 
 mod inverse;
 
@@ -9,13 +10,13 @@ use super::slip::Slip;
 use crate::SystemError;
 use crate::setup::VelocityPreconditioner;
 use crate::solves::LinearSystem;
-use dgsuite_amg::{LinearOperator, Pcg, Preconditioner, Solution, Stop};
+use dgsuite_amg::{LinearOperator, Pcg, Preconditioner, Reference, Solution, Stop};
 use dgsuite_gpu::Vector;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// The solver of the velocity's components.
-pub(super) struct VelocitySolver<M: Machine> {
+/// The solver of some components.
+pub(super) struct HelmholtzSolver<M: Machine> {
     viscosity: f64,
     operators: Vec<Arc<M::A>>,
     /// The terms that couple the components.
@@ -29,18 +30,31 @@ pub(super) struct VelocitySolver<M: Machine> {
     flexible: Option<Pcg<Components<M::V>>>,
 }
 
-impl<M: Machine> VelocitySolver<M> {
-    pub(super) fn new(
+impl<M: Machine> HelmholtzSolver<M> {
+    /// The solver of the velocity, for fields like `like`.
+    pub(super) fn of_velocity(
         machine: &M,
         like: &Components<M::V>,
         viscosity: f64,
         preconditioner: Option<VelocityPreconditioner>,
     ) -> Result<Self, SystemError> {
         let slip = Slip::new(machine, &machine.elliptics().oblique)?;
-        let inverse = Inverse::new(machine, slip.as_ref(), viscosity, preconditioner)?;
+        Self::new(machine, (0, like), slip, viscosity, preconditioner)
+    }
+
+    /// The solver of the components from number `first` on, for fields like `like`.
+    pub(super) fn new(
+        machine: &M,
+        (first, like): (usize, &Components<M::V>),
+        slip: Option<Slip<M::V>>,
+        viscosity: f64,
+        preconditioner: Option<VelocityPreconditioner>,
+    ) -> Result<Self, SystemError> {
+        let range = first..first + like.0.len();
+        let inverse = Inverse::new(machine, range.clone(), slip.as_ref(), viscosity, preconditioner)?;
         Ok(Self {
             viscosity,
-            operators: machine.stiffness(),
+            operators: machine.stiffness()[range].to_vec(),
             slip,
             scale: ((machine.elliptics().nodes.order() + 1) as f64).powi(2),
             work: RefCell::new(like.0[0].zeros_like()?),
@@ -74,7 +88,7 @@ impl<M: Machine> VelocitySolver<M> {
     /// Solves from the guess in `x`.
     pub(super) fn solve(
         &mut self,
-        machine: &M,
+        (machine, system): (&M, LinearSystem),
         s: f64,
         b: &Components<M::V>,
         x: &mut Components<M::V>,
@@ -99,7 +113,7 @@ impl<M: Machine> VelocitySolver<M> {
             }
             Some(inverse) => self.pcg.solve(&operator, inverse, b, x, stop),
         };
-        solved.map_err(|cause| SystemError::Solve { system: LinearSystem::Velocity, cause })
+        solved.map_err(|cause| SystemError::Solve { system, cause })
     }
 }
 
@@ -149,4 +163,9 @@ impl<M: Machine> Preconditioner<Components<M::V>> for ByMass<'_, M> {
     fn recordable(&self) -> Option<u64> {
         Some(0)
     }
+}
+
+/// The stopping criterion of a solver: relative to the right-hand side.
+pub(super) fn stop(relative: f64, max_iterations: usize, absolute: f64) -> Stop {
+    Stop { relative, reference: Reference::RightHandSide, absolute, max_iterations }
 }

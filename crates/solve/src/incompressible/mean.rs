@@ -1,6 +1,6 @@
 //! The mean of a field over the domain.
 
-use crate::incompressible::machine::Machine;
+use super::machine::Machine;
 use dgsuite_gpu::{GpuError, Vector};
 
 /// The constant 1 with its load `M 1` and the volume.

@@ -1,0 +1,84 @@
+//! Scalars that incompressible flow carries, such as a temperature, and the force of buoyancy.
+
+use dgsuite_physics::{Exact, Source};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// The largest number of scalars.
+pub const MOST_SCALARS: usize = 3;
+
+/// The name of the temperature among the unknowns.
+pub const TEMPERATURE: &str = "T";
+
+/// A scalar that the flow carries,
+///
+/// ```text
+/// ∂T/∂t + ∇·(u T) = ∇·(α ∇T) + q
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scalar {
+    /// The name of the unknown.
+    pub name: &'static str,
+    /// The diffusivity α, positive.
+    pub diffusivity: f64,
+}
+
+/// The force per mass of the Boussinesq approximation, `−β (T − T₀) g`, with the first scalar as T.
+///
+/// # Source
+/// Boussinesq, *Théorie analytique de la chaleur* II (1903), 154–161.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Buoyancy {
+    /// The acceleration g.
+    pub gravity: [f64; 3],
+    /// The thermal expansion coefficient β.
+    pub expansion: f64,
+    /// The temperature T₀ without buoyancy.
+    pub reference: f64,
+}
+
+/// The data of a scalar: source, and conditions by name of the boundary. Where there is none, nothing
+/// diffuses through the boundary, and fluid that enters has the value inside.
+#[derive(Clone, Default)]
+pub struct ScalarData {
+    /// The source q, one field.
+    pub source: Option<Arc<dyn Source>>,
+    /// Conditions.
+    pub conditions: BTreeMap<String, ScalarCondition>,
+}
+
+impl fmt::Debug for ScalarData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(&self.conditions).finish()
+    }
+}
+
+/// The condition of a scalar on a boundary. Solutions have one field.
+#[derive(Clone)]
+pub enum ScalarCondition {
+    /// `T = g`.
+    Value(Arc<dyn Exact>),
+    /// `−α ∂T/∂n = q`: a flux out of the fluid.
+    Flux(Arc<dyn Exact>),
+    /// `−α ∂T/∂n = h (T − T_a)`.
+    Transfer {
+        /// The coefficient h, not negative.
+        coefficient: f64,
+        /// The value T_a outside.
+        ambient: Arc<dyn Exact>,
+    },
+    /// `∂T/∂n = 0`, and `T = g` of fluid that enters, on an open boundary.
+    Inflow(Arc<dyn Exact>),
+}
+
+impl fmt::Debug for ScalarCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Value(_) => "value",
+            Self::Flux(_) => "flux",
+            Self::Transfer { .. } => "transfer",
+            Self::Inflow(_) => "inflow",
+        })
+    }
+}
