@@ -524,9 +524,6 @@ fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
         _ if pipeline.space.form == Form::Split && pipeline.space.order > MOST_SPLIT_ORDER => {
             Some("split forms of so high an order")
         }
-        (Model::Incompressible { scalars, .. }, _) if !scalars.is_empty() => {
-            Some("temperature and other scalars in incompressible flow")
-        }
         (Model::NavierStokes { .. } | Model::Incompressible { .. }, _) | (_, false) => None,
         (_, true) => {
             (pipeline.space.form == Form::Split).then_some("sources without viscous terms in split form")

@@ -6,7 +6,6 @@ use crate::file::keys::INCOMPRESSIBLE_FLOW;
 use crate::file::node::Value;
 use crate::file::problem::InputError;
 use crate::file::section::Section;
-use crate::models::scalars;
 use crate::pipeline::elliptic::solver::read_from as read_solver;
 use dgsuite_solve::incompressible::{
     Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions, VelocityPreconditioner,
@@ -32,7 +31,7 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
         time_order: order(&time)?,
         graded_start: graded.map_or(default.graded_start, |flag| flag.value),
         splitting: splitting(&time)?,
-        subcycles: subcycles(top, &time)?,
+        subcycles: subcycles(&time)?,
         // The plan resolves them with the mesh.
         scalars: default.scalars,
         buoyancy: default.buoyancy,
@@ -72,15 +71,7 @@ fn order(time: &Section<'_>) -> Result<usize, InputError> {
 }
 
 /// Reads `subcycles: N | auto`, the latter with `cfl`.
-fn subcycles(top: &Section<'_>, time: &Section<'_>) -> Result<Option<Subcycling>, InputError> {
-    if !scalars::names(top, INCOMPRESSIBLE_FLOW).is_empty() && subcycles_of(time)?.is_some() {
-        let belongs = "flow without them so far; leave it out, or set it to 0";
-        return Err(time.misplaced("subcycles", "flow with a temperature or other scalars", belongs));
-    }
-    subcycles_of(time)
-}
-
-fn subcycles_of(time: &Section<'_>) -> Result<Option<Subcycling>, InputError> {
+fn subcycles(time: &Section<'_>) -> Result<Option<Subcycling>, InputError> {
     if subcycles_follow(time) {
         return Ok(Some(Subcycling::Cfl(read_cfl(time)?)));
     }

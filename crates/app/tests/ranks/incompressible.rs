@@ -33,12 +33,21 @@ monitors:
 /// The same with other parts of a step.
 fn variants() -> Vec<(&'static str, String)> {
     let with = |more: &str| CHANNEL.replace("time: { dt: 0.01, steps: 6 }", more);
+    let scalars = CHANNEL
+        .replace(
+            "viscosity: 0.02 }",
+            "viscosity: 0.02, temperature: { diffusivity: 0.03 }, buoyancy: { gravity: [0, -2] } }",
+        )
+        .replace("y*(2 - y), v: 0 }", "y*(2 - y), v: 0, T: y }")
+        .replace("sin(3*x)*y }", "sin(3*x)*y, T: y }")
+        .replace("ymin: { type: no-slip-wall }", "ymin: { type: no-slip-wall, transfer: 0.5, ambient: 2 }")
+        .replace("fields: [u, p]", "fields: [u, p, T]");
     let corrected = with("time: { scheme: bdf2, splitting: pressure-correction, dt: 0.01, steps: 6 }");
     let substeps = with("time: { dt: 0.01, steps: 6, subcycles: 2 }");
     // The levels of multigrid end with the pressure's own order.
     let lower = corrected.replace("order: 3", "order: 2, pressure_order: lower");
     vec![
-        ("dual splitting", CHANNEL.to_owned()),
+        ("dual splitting and a temperature", scalars),
         ("pressure correction", corrected),
         ("sub-steps", substeps),
         ("a pressure of order 1", lower),

@@ -52,14 +52,6 @@ pub(crate) fn engine(
     if setup.precision == Precision::Single {
         return unavailable("in single precision");
     }
-    if !law.scalars.is_empty() {
-        if law.subcycles.is_some() {
-            return unavailable("with scalars and sub-steps of convection");
-        }
-        if setup.device != Device::Cpu {
-            return unavailable("with scalars on GPUs");
-        }
-    }
     if law.pressure_order == PressureOrder::Lower {
         if setup.order < 2 {
             return unavailable("with a pressure of order 0");
@@ -107,7 +99,7 @@ fn build<M: Machine + 'static>(
     for number in 0..law.scalars.len() {
         let data = setup.scalars.get(number).unwrap_or(&none);
         let initial = component(dim + 1 + number)?;
-        scalars.push(CarriedScalar::new(&machine, sipdg, (law, number, data), &one, initial)?);
+        scalars.push(CarriedScalar::new(&machine, sipdg, (law, number, data), (&one, &velocity), initial)?);
     }
     let forcing = match &setup.source {
         None => None,

@@ -25,7 +25,7 @@ use super::machine::{Machine, OfPressure, Pass};
 use super::mean::Mean;
 use super::penalty::PenaltyStep;
 use super::phases::{Phase, Phases};
-use super::scalars::{Scalars, add_buoyancy, upload};
+use super::scalars::{Past, Scalars, add_buoyancy, upload};
 use super::subcycles::Subcycles;
 use crate::SystemError;
 use crate::elliptic::SolverOptions;
@@ -218,9 +218,11 @@ impl<M: Machine> Flow<M> {
         if self.scalars.is_empty() {
             return Ok(());
         }
+        let substeps = self.substeps(dt)?;
         let start = self.machine.now();
+        let past = Past { u: &self.u, times: &self.steps, substeps };
         for (scalar, statistics) in self.scalars.iter_mut().zip(&mut self.statistics.scalars) {
-            statistics.add(scalar.step(&mut self.machine, (t, dt), w, &self.u[0])?);
+            statistics.add(scalar.step(&mut self.machine, (t, dt), w, &past)?);
         }
         self.phases.add(Phase::Scalars, start, self.machine.now());
         Ok(())

@@ -12,23 +12,28 @@
 //! although the velocity is free of divergence up to the error of the discretisation only, a constant that
 //! is added to T changes nothing else, and `∫T` is conserved where nothing passes the boundary.
 //!
+//! With sub-steps, `c` with the interpolated velocity ū carries past values as it does past velocities (see
+//! [`subcycles`](super::subcycles)), and replaces the sums by `Σ α_i T_i(tⁿ⁺¹)/Δt`.
+//!
 //! The scalars are computed first in a step, so that buoyancy acts with `Tⁿ⁺¹`.
 
 mod boundary;
 
 use self::boundary::Conditions;
+use super::carrier::Carrier;
 use super::components::Components;
 use super::forcing::Forcing;
 use super::helmholtz::{HelmholtzSolver, stop};
 use super::machine::{Machine, Pass};
 use super::mean::Mean;
+use super::subcycles::{SCHEME, begins};
 use crate::SystemError;
 use crate::setup::{Incompressible, ScalarData, VelocityOptions};
 use crate::solves::LinearSystem;
 use dgsuite_gpu::{GpuError, Vector};
 use dgsuite_ops::OpsError;
 use dgsuite_ops::elliptic::Sipdg;
-use dgsuite_timeint::Weights;
+use dgsuite_timeint::{Multistep, Rhs, Stepper, Weights};
 use std::sync::Arc;
 
 /// A scalar with its past.
@@ -40,13 +45,24 @@ pub(super) struct CarriedScalar<M: Machine> {
     source: Option<Forcing<M::V>>,
     mean: Mean<M::V>,
     /// Values and convective terms of the last times, the latest first. The convective term of the latest
-    /// time is computed by the next step.
+    /// time is computed by the next step. With sub-steps, the terms are the values themselves, carried to the
+    /// present time.
     pub(super) values: Vec<M::V>,
     pub(super) convection: Vec<M::V>,
     /// The values of the step in work.
     next: Components<M::V>,
     b: Components<M::V>,
     work: M::V,
+    /// Sub-steps, with the velocity that carries.
+    substeps: Option<(Stepper<Components<M::V>>, Components<M::V>)>,
+}
+
+/// The velocities of past times, the latest first, with their times.
+pub(super) struct Past<'a, V> {
+    pub(super) u: &'a [Components<V>],
+    pub(super) times: &'a Multistep,
+    /// The number of sub-steps; 0 for none.
+    pub(super) substeps: usize,
 }
 
 impl<M: Machine> CarriedScalar<M> {
@@ -55,7 +71,7 @@ impl<M: Machine> CarriedScalar<M> {
         machine: &M,
         sipdg: &Sipdg<f64>,
         (law, number, data): (&Incompressible, usize, &ScalarData),
-        one: &M::V,
+        (one, velocity): (&M::V, &Components<M::V>),
         initial: M::V,
     ) -> Result<Self, SystemError> {
         let first = sipdg.mesh().dim + number;
@@ -70,6 +86,10 @@ impl<M: Machine> CarriedScalar<M> {
         let preconditioner = law.velocity.preconditioner;
         let solver = HelmholtzSolver::new(machine, (first, &next), None, diffusivity, preconditioner)?;
         values[0] = initial;
+        let substeps = match law.subcycles {
+            None => None,
+            Some(_) => Some((Stepper::new(SCHEME, &next)?, velocity.zeros_like()?)),
+        };
         Ok(Self {
             number,
             options: law.velocity,
@@ -82,45 +102,81 @@ impl<M: Machine> CarriedScalar<M> {
             next,
             b,
             work,
+            substeps,
         })
     }
 
-    /// `−c(T)` of the present scalar and velocity `u`.
-    fn convect(&mut self, machine: &mut M, t: f64, u: &Components<M::V>) -> Result<(), OpsError> {
-        let dim = u.0.len();
-        let mut inputs = vec![(0, &self.values[0]), (1, &self.mean.one)];
-        inputs.extend(u.0.iter().enumerate().map(|(d, u)| (dim + d, u)));
-        let out = &mut self.convection[0];
-        machine.pass(Pass::Scalar(self.number), t, &inputs, &mut [(0, out), (1, &mut self.work)])?;
-        let mean = self.mean.of(&self.values[0]);
-        out.axpby(-mean, &self.work, 1.0);
-        Ok(())
-    }
-
-    /// Computes the scalar at the end of a step from `t` to `t + dt`, in which [`next`](Self::next) is. `u`
-    /// is the velocity at its beginning. Returns the iterations.
-    pub(super) fn step(
+    /// `work ← Σ α_i Tⁿ⁻ⁱ/Δt − Σ β_i c(Tⁿ⁻ⁱ)` of a step from `t`.
+    fn explicit(
         &mut self,
         machine: &mut M,
         (t, dt): (f64, f64),
         w: &Weights,
         u: &Components<M::V>,
-    ) -> Result<u64, SystemError> {
-        self.convect(machine, t, u)?;
-        let (end, s) = (t + dt, w.gamma / dt);
+    ) -> Result<(), OpsError> {
+        let of = Convection { number: self.number, mean: &self.mean };
+        of.eval(machine, t, (&self.values[0], &u.0), (&mut self.convection[0], &mut self.work))?;
         let past = self.values.len();
-        let used = |weights: &[f64]| (0..past).filter(|&i| weights[i] != 0.0).collect::<Vec<_>>();
         let mut terms: Vec<(f64, &M::V)> = Vec::with_capacity(2 * past);
-        terms.extend(used(&w.alpha).into_iter().map(|i| (w.alpha[i] / dt, &self.values[i])));
-        terms.extend(used(&w.beta).into_iter().map(|i| (w.beta[i], &self.convection[i])));
+        terms.extend(used(&w.alpha, past).map(|i| (w.alpha[i] / dt, &self.values[i])));
+        terms.extend(used(&w.beta, past).map(|i| (w.beta[i], &self.convection[i])));
         self.work.lincomb(0.0, &terms);
+        Ok(())
+    }
+
+    /// The same by sub-steps. The fields in `convection` are the past values that were carried to time `t`;
+    /// after the step they are at its end.
+    fn carry(
+        &mut self,
+        machine: &mut M,
+        (t, dt): (f64, f64),
+        w: &Weights,
+        past: &Past<'_, M::V>,
+    ) -> Result<(), OpsError> {
+        let Some((stepper, carrier)) = &mut self.substeps else { return Ok(()) };
+        let order = past.times.available_order();
+        let (begins, size) = begins((t, dt, past.substeps));
+        self.convection[0].copy_from(&self.values[0]);
+        let by = &past.u[..order];
+        let mut rhs = Carried {
+            of: Convection { number: self.number, mean: &self.mean },
+            machine,
+            carrier: Carrier { start: t, past: by, times: past.times, field: carrier, at: None },
+            work: &mut self.work,
+        };
+        for own in &mut self.convection[..order] {
+            std::mem::swap(own, &mut self.b.0[0]);
+            for &begin in &begins {
+                stepper.step(&mut rhs, begin, size, &mut self.b)?;
+            }
+            std::mem::swap(own, &mut self.b.0[0]);
+        }
+        let terms: Vec<_> = (0..order).map(|i| (w.alpha[i] / dt, &self.convection[i])).collect();
+        self.work.lincomb(0.0, &terms);
+        Ok(())
+    }
+
+    /// Computes the scalar at the end of a step from `t` to `t + dt`, in which [`next`](Self::next) is, with
+    /// the velocities at its beginning and before. Returns the iterations.
+    pub(super) fn step(
+        &mut self,
+        machine: &mut M,
+        (t, dt): (f64, f64),
+        w: &Weights,
+        past: &Past<'_, M::V>,
+    ) -> Result<u64, SystemError> {
+        match past.substeps {
+            0 => self.explicit(machine, (t, dt), w, &past.u[0])?,
+            _ => self.carry(machine, (t, dt), w, past)?,
+        }
+        let (end, s) = (t + dt, w.gamma / dt);
         if let Some(source) = &mut self.source {
             self.work.axpby(1.0, &source.at(machine, end)?.0[0], 1.0);
         }
         machine.mass(&self.work, &mut self.b.0[0]);
         self.conditions.add(machine, end, &mut self.b.0[0])?;
         // The guess.
-        let terms: Vec<_> = used(&w.beta).into_iter().map(|i| (w.beta[i], &self.values[i])).collect();
+        let terms: Vec<_> = used(&w.beta, self.values.len()).map(|i| (w.beta[i], &self.values[i])).collect();
         self.next.0[0].lincomb(0.0, &terms);
         let stop = stop(self.options.tolerance, self.options.max_iterations, 0.0);
         let of = (&*machine, LinearSystem::Scalars);
@@ -152,6 +208,52 @@ impl<M: Machine> CarriedScalar<M> {
     /// Number of vectors.
     pub(super) fn vectors(&self) -> usize {
         2 * self.values.len() + 4 + 4
+    }
+}
+
+/// The numbers of the times with a weight.
+fn used(weights: &[f64], past: usize) -> impl Iterator<Item = usize> {
+    (0..past).filter(|&i| weights[i] != 0.0)
+}
+
+/// `−c(T)` of a scalar.
+struct Convection<'a, V> {
+    number: usize,
+    mean: &'a Mean<V>,
+}
+
+impl<V: Vector<Scalar = f64>> Convection<'_, V> {
+    /// Computes it for the scalar `x` and the velocity `by`.
+    fn eval<M: Machine<V = V>>(
+        &self,
+        machine: &mut M,
+        t: f64,
+        (x, by): (&V, &[V]),
+        (out, work): (&mut V, &mut V),
+    ) -> Result<(), OpsError> {
+        let mut inputs = vec![(0, x), (1, &self.mean.one)];
+        inputs.extend(by.iter().enumerate().map(|(d, u)| (by.len() + d, u)));
+        machine.pass(Pass::Scalar(self.number), t, &inputs, &mut [(0, out), (1, work)])?;
+        out.axpby(-self.mean.of(x), work, 1.0);
+        Ok(())
+    }
+}
+
+/// The same with the velocity of a carrier.
+struct Carried<'a, M: Machine> {
+    of: Convection<'a, M::V>,
+    machine: &'a mut M,
+    carrier: Carrier<'a, M::V>,
+    work: &'a mut M::V,
+}
+
+impl<M: Machine> Rhs for Carried<'_, M> {
+    type Vector = Components<M::V>;
+    type Error = OpsError;
+
+    fn eval(&mut self, t: f64, u: &Self::Vector, du: &mut Self::Vector) -> Result<(), OpsError> {
+        let by = self.carrier.at(t);
+        self.of.eval(self.machine, t, (&u.0[0], by), (&mut du.0[0], self.work))
     }
 }
 

@@ -26,7 +26,7 @@ use dgsuite_timeint::{Multistep, Rhs, Scheme, Stepper};
 const MOST: f64 = 1000.0;
 
 /// The scheme of the sub-steps.
-const SCHEME: Scheme = Scheme::Lserk54;
+pub(super) const SCHEME: Scheme = Scheme::Lserk54;
 
 /// Quotients that exceed a whole number by this fraction of it are rounded down.
 const SLACK: f64 = 1e-12;
@@ -77,8 +77,7 @@ impl<V: Vector<Scalar = f64>> Subcycles<V> {
     ) -> Result<(), OpsError> {
         let Self { stepper, carrier, .. } = self;
         let mut carrier = Carrier { start: t, past, times, field: carrier, at: None };
-        let size = dt / steps as f64;
-        let begins: Vec<f64> = (0..steps).map(|k| t + k as f64 * size).collect();
+        let (begins, size) = begins((t, dt, steps));
         if machine.carry(SCHEME, (&begins, size), &mut carrier, field)? {
             return Ok(());
         }
@@ -88,6 +87,12 @@ impl<V: Vector<Scalar = f64>> Subcycles<V> {
         }
         Ok(())
     }
+}
+
+/// The times at which `steps` steps from `t` to `t + dt` begin, and their size.
+pub(super) fn begins((t, dt, steps): (f64, f64, usize)) -> (Vec<f64>, f64) {
+    let size = dt / steps as f64;
+    ((0..steps).map(|k| t + k as f64 * size).collect(), size)
 }
 
 /// `−∇·(ū ⊗ u)`.
