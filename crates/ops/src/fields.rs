@@ -60,6 +60,9 @@ pub struct Sample {
     pub floors: Vec<StateFloor>,
 }
 
+/// The points at which one task evaluates a state.
+const POINTS: usize = 64;
+
 impl<T: PackScalar> Discretization<T> {
     /// Projects `exact` at time `t` onto the space: interpolation at the nodes if the volume cubature is
     /// collocated, otherwise L² projection on the reference element.
@@ -207,7 +210,10 @@ impl<T: PackScalar> Discretization<T> {
             }
             Some(state)
         };
-        places.into_iter().zip(points).map(state).collect()
+        if points.len() <= POINTS {
+            return places.into_iter().zip(points).map(state).collect();
+        }
+        self.host.install(|| places.into_par_iter().zip(points).with_min_len(POINTS).map(state).collect())
     }
 
     /// Group and slot of elements of the mesh; `None` for others.
