@@ -460,6 +460,26 @@ pub enum MeshError {
         /// Least number.
         least: usize,
     },
+    /// A mesh in space where one of the plane is needed.
+    #[error("the mesh already has {dim} dimensions")]
+    NotPlane {
+        /// Its dimension.
+        dim: usize,
+    },
+    /// Ends of an extrusion that are not in ascending order, or not finite.
+    #[error("a mesh cannot be extruded from z = {from:?} to z = {to:?}")]
+    Extent {
+        /// Lower end.
+        from: f64,
+        /// Upper end.
+        to: f64,
+    },
+    /// A boundary that has the name of an end of the extruded mesh.
+    #[error("the mesh already has a boundary `{name}`, the name of an end of the extruded mesh")]
+    EndTaken {
+        /// The name.
+        name: String,
+    },
     /// A shape that cannot fill a box.
     #[error("a box cannot be made of elements of shape {shape}")]
     BoxShape {

@@ -15,6 +15,7 @@
 //! | curve elements | [`Mesh::elevate`], [`Mesh::map`] |
 //! | estimate the normals of a curved boundary with straight faces | [`Mesh::boundary_curve`] |
 //! | refine | [`Mesh::refine_uniform`] |
+//! | extrude a mesh of the plane | [`Mesh::extrude`] |
 //! | renumber for locality | [`Mesh::renumber`] |
 //! | compute volumes, sizes and quality | [`Mesh::volumes`], [`quality::statistics`] |
 //! | write a `.msh` file | [`Mesh::write`] |
@@ -55,6 +56,7 @@ mod curve;
 mod digest;
 mod elevate;
 mod error;
+mod extrude;
 pub mod generate;
 mod geometry;
 pub mod gmsh;
@@ -80,6 +82,7 @@ pub use curve::BoundaryCurve;
 pub use dgsuite_basis as basis;
 pub use dgsuite_basis::{BasisError, Shape};
 pub use error::{Location, MeshError};
+pub use extrude::{ENDS, extruded_shape};
 pub use locate::Locator;
 pub use mesh::{
     Across, BoundaryTag, ElementSet, Face, Mesh, PeriodicFace, PeriodicLink, RegionTag, Side, UNNAMED,
