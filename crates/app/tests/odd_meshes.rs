@@ -1,5 +1,5 @@
-//! Mesh files: `dgsuite mesh`, and meshes that can be read but are not valid, which are refused with the
-//! reason and the place of `mesh.file`.
+//! Mesh files: `dgsuite mesh`, extruded meshes, and meshes that can be read but are not valid, which are
+//! refused with the reason and the place of `mesh.file`.
 
 #![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
@@ -11,7 +11,7 @@ use dgsuite_mesh::gmsh::Format;
 use dgsuite_mesh::{Mesh, Shape};
 use dgsuite_output::writer::Values;
 use serde_json::json;
-use support::{Case, WAVE};
+use support::{Case, STREAM, WAVE, number};
 
 /// A square of two triangles in MSH 2.2, with additional elements and with z given by a formula.
 fn square(elements: &[&str], z: impl Fn(f64) -> f64) -> String {
@@ -230,4 +230,125 @@ fn converted_files_keep_groups_curves_and_pairs() {
         succeeds(&case, "mesh convert b.msh b.msh --msh 2.2 --text");
         assert_eq!(Mesh::read(case.path("b.msh")).unwrap(), Mesh::read(file).unwrap());
     }
+}
+
+/// A flow around a hole between two walls, and its distance from another state.
+const RING: &str = "\
+title: A ring
+mesh: { generate: { kind: annulus, shape: quad, cells: [1, 12], inner: 1, outer: 1.384, order: 2 } }
+physics: { model: euler }
+space: { order: 1, riemann: roe, cubature: { volume: 6, face: 6 } }
+initial: { exact: { rho: 1 + 0.1*x, u: 2*y/(x^2 + y^2), v: -2*x/(x^2 + y^2), p: 1 + 0.2*(x^2 + y^2) } }
+boundaries:
+  inner: { type: slip-wall }
+  outer: { type: slip-wall }
+time: { scheme: rk4, dt: 0.01, steps: 10 }
+output: { fields: none, checkpoint: none }
+monitors: [ { error: { exact: { rho: 1, u: y, v: -x, p: 1 }, norms: [l2, linf], every_steps: 10 } } ]
+";
+
+#[test]
+fn an_extruded_flow_is_that_of_the_plane() {
+    for shape in ["quad", "tri"] {
+        let ring = RING.replace("quad", shape);
+        let plane = Case::new(&ring).run(&[]);
+        let case = Case::new(&ring);
+        // The plane is scaled before: a length of 0.3 stays.
+        let extrude = "mesh.extrude={length: 0.3, layers: 2, start: -1}";
+        let small = ["mesh.scale=2", "mesh.generate.inner=0.5", "mesh.generate.outer=0.692"];
+        let still = ["initial.exact.w=0", "monitors.0.error.exact.w=0"];
+        let set: Vec<&str> =
+            [&[extrude][..], &small, &still].concat().iter().flat_map(|&s| ["--set", s]).collect();
+        let space = case.run(&set);
+        for unknown in ["rho", "rho_u", "rho_v", "rho_E"] {
+            let error = |summary| number(summary, &format!("/error/l2/{unknown}"));
+            let expected = error(&plane) * 0.3_f64.sqrt();
+            assert!((error(&space) - expected).abs() < 1e-10 * expected, "{shape} {unknown}");
+        }
+        assert!(number(&space, "/error/linf/rho_w") < 1e-13, "{space}");
+        assert_eq!(space["mesh"]["faces"].as_u64().unwrap() % 2, 0);
+        let resolved = std::fs::read_to_string(case.path("out/case/pipeline.yaml")).unwrap();
+        assert!(resolved.contains("periodic: true"), "{resolved}");
+        let plan = case.dgsuite(&[&["check", "case.yaml"][..], &set].concat());
+        let line = "extruded from z = -1 to -0.7 over 2 layers: ";
+        assert!(plan.stdout.contains(line) && plan.stdout.contains("periodic zmin-zmax"), "{}", plan.stdout);
+    }
+}
+
+#[test]
+fn a_uniform_flow_crosses_an_extruded_curved_mesh_of_two_shapes_unchanged() {
+    let state = "rho: 1, u: 0.5, v: 0.2, w: -0.3, p: 1";
+    let file = STREAM
+        .replace("shape: tri,", "shape: tri+quad,")
+        .replace("\nphysics", "\n  extrude: { length: 0.8, layers: 1, periodic: false }\n  refine: 1\n  \
+                  map: { order: 2, x: x + 0.05*sin(3*y + 2*z), y: y + 0.05*cos(2*x), z: z + 0.04*sin(2*x*y) }\nphysics")
+        .replace("rho: 1, u: 0.5, v: 0, p: 1", state)
+        .replace("{ type: outflow }", &format!("{{ type: far-field, {state} }}"))
+        .replace("{ type: slip-wall }", "{ type: outflow }")
+        .replace("{ type: symmetry }", &format!("{{ type: dirichlet, {state} }}\n  zmin: {{ type: far-field, {state} }}\n  zmax: {{ type: dirichlet, {state} }}"))
+        .replace("{ end: 0.05 }", "{ steps: 3 }");
+    let exact = "monitors: [ { error: { exact: { rho: 1, u: 0.5, v: 0.2, w: -0.3, p: 1 }, norms: [linf], every_steps: 3 } } ]\n";
+    let summary = Case::new(&format!("{file}{exact}")).run(&[]);
+    assert_eq!(summary["mesh"]["elements"], json!({ "hex": 32, "prism": 64 }));
+    for unknown in ["rho", "rho_u", "rho_w", "rho_E"] {
+        assert!(number(&summary, &format!("/error/linf/{unknown}")) < 1e-13, "{summary}");
+    }
+}
+
+#[test]
+fn what_cannot_be_extruded_is_refused_at_its_place() {
+    let refused = |set: &[&str], parts: &[&str]| {
+        let case = Case::new(&STREAM.replace("\nphysics", "\n  extrude: { length: 1, layers: 2 }\nphysics"));
+        let set: Vec<&str> = set.iter().flat_map(|&s| ["--set", s]).collect();
+        let outcome = case.dgsuite(&[&["check", "case.yaml"][..], &set].concat());
+        assert_eq!(outcome.code, 2, "{}{}", outcome.stdout, outcome.stderr);
+        for part in parts {
+            assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+        }
+    };
+    let solid = "mesh.generate={shape: hex, cells: [2, 2, 2]}";
+    refused(&[solid], &["the mesh already has 3 dimensions", "case.yaml:4:12", "remove `mesh.extrude`, or"]);
+    refused(&["mesh.extrude={layers: 2}"], &["`mesh.extrude.length` is missing"]);
+    refused(&["mesh.extrude={length: 1}"], &["`mesh.extrude.layers` is missing"]);
+    refused(&["mesh.extrude.length=0"], &["`mesh.extrude.length` is 0, but must be greater than 0"]);
+    refused(&["mesh.extrude.layers=0"], &["`mesh.extrude.layers`", "at least 1"]);
+    refused(&["mesh.extrude.layers=1e9"], &["`mesh.extrude.layers`", "from 1 to 10000000"]);
+    refused(&["mesh.extrude.start=1e20"], &["cannot be extruded from z = 1", "case.yaml:4:12"]);
+    refused(&["mesh.extrude.layers=1e7", "mesh.refine=3"], &["elements", "mesh.refine"]);
+    let end = "boundaries.zmin.type=slip-wall";
+    refused(&[end], &["`zmin` is periodic and can have no condition", "`mesh.extrude.periodic: false`"]);
+    refused(&["mesh.extrude.periodic=false"], &["no condition is given for", "`zmin`"]);
+
+    let case = Case::new(&WAVE.replace(
+        "generate: { shape: quad, cells: [4, 4] }",
+        "file: a.msh\n  extrude: { length: 1, layers: 1 }",
+    ));
+    std::fs::write(case.path("a.msh"), square(&["7 1 1 2"], |_| 0.0).replace("wall", "zmax")).unwrap();
+    let outcome = case.dgsuite(&["check", "case.yaml"]);
+    assert_eq!(outcome.code, 2, "{}{}", outcome.stdout, outcome.stderr);
+    for part in ["already has a boundary `zmax`", "case.yaml:4:12", "another name in the mesh file"] {
+        assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn generated_meshes_are_written_extruded() {
+    let case = Case::new("");
+    let command = "mesh generate annulus shape=tri cells=[1,8] inner=1 outer=2 order=2 extrude.length=0.5 extrude.layers=3 -o tube.msh";
+    let outcome = case.dgsuite(&command.split(' ').collect::<Vec<_>>());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let mesh = Mesh::read(case.path("tube.msh")).unwrap();
+    assert_eq!((mesh.sets[0].shape, mesh.n_elements(), mesh.max_order()), (Shape::Prism, 48, 2));
+    assert_eq!(mesh.boundary_names(), ["inner", "outer"]);
+    let plane = Annulus {
+        shape: Shape::Triangle,
+        centre: [0.0; 2],
+        inner: 1.0,
+        outer: 2.0,
+        cells: [1, 8],
+        growth: 1.0,
+        order: 2,
+    };
+    let area: f64 = plane.build().unwrap().volumes().iter().sum();
+    assert!((mesh.volumes().iter().sum::<f64>() - 0.5 * area).abs() < 1e-12);
 }

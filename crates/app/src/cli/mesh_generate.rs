@@ -16,11 +16,12 @@ use crate::plan;
 
 pub(super) const HELP: &str = "\
 The settings are the keys of `mesh.generate` in a pipeline file (`dgsuite keys mesh.generate`), and the keys
-periodic, refine, scale and map of `mesh`. A pipeline file can generate the same mesh without a file.
+extrude, periodic, refine, scale and map of `mesh`. A pipeline file generates such a mesh without a file.
 
 Examples:
   dgsuite mesh generate box shape=hex cells=[8,4,4] max=[2,1,1] periodic=[[zmin,zmax]] -o box.msh
   dgsuite mesh generate annulus shape=quad cells=[8,48] inner=1 outer=8 growth=1.2 order=4 -o ring.msh
+  dgsuite mesh generate box shape=tri cells=[8,8] extrude.length=1 extrude.layers=4 -o prisms.msh
   dgsuite mesh generate channel-cylinder shape=quad cells=[4,32] growth=1.3 -o channel.msh --msh 2.2";
 
 #[derive(Debug, Args)]
@@ -38,7 +39,7 @@ pub(super) struct GenerateArgs {
 }
 
 /// Keys of `mesh` that are settings, beside those of `mesh.generate`.
-const OF_MESH: [&str; 4] = ["periodic", "refine", "scale", "map"];
+const OF_MESH: [&str; 5] = ["extrude", "periodic", "refine", "scale", "map"];
 
 /// Generates the mesh and writes it; returns what was written.
 ///

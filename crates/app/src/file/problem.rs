@@ -1,13 +1,14 @@
 //! Mistakes of the input: one variant for each, with its place and the nearest valid name.
 
 mod code;
+mod extrusion;
 pub(crate) mod mistakes;
 pub mod unsolved;
 
 use std::fmt;
 use std::path::PathBuf;
 
-use dgsuite_mesh::MeshError;
+use dgsuite_mesh::{ENDS, MeshError};
 use dgsuite_ops::OpsError;
 use dgsuite_physics::formula::{FormulaError, FormulaErrorKind};
 
@@ -551,6 +552,10 @@ impl Problem {
             Self::SharedFaces { .. } => Some(
                 "a face has one condition: put every curve or surface into one physical group only".into(),
             ),
+            Self::Prepare { error } => extrusion::hint(error),
+            Self::PeriodicBoundary { name } if ENDS.contains(&name.as_str()) => {
+                Some(extrusion::JOINED.into())
+            }
             Self::Overwrites { .. } | Self::Unwritable { .. } => {
                 Some("choose another `output.directory`, or `--output DIR`".into())
             }

@@ -1,6 +1,7 @@
-//! The section `mesh`: a file or a built-in generator, periodic pairs, refinement and scale.
+//! The section `mesh`: a file or a built-in generator, layers over it, periodic pairs, refinement and scale.
 
 mod around;
+mod extrude;
 
 use std::path::PathBuf;
 
@@ -9,6 +10,7 @@ use dgsuite_mesh::Cutting;
 use dgsuite_mesh::generate::Diagonal;
 
 pub use self::around::{Around, Domain};
+pub use self::extrude::ExtrudeSpec;
 use super::keys::Scope;
 use crate::file::expression::wrong_type;
 use crate::file::problem::InputError;
@@ -20,6 +22,8 @@ use crate::file::source::{Located, Place};
 pub struct MeshSpec {
     /// File or generator.
     pub source: MeshSource,
+    /// Layers over the mesh of the plane, after it was scaled.
+    pub extrude: Option<ExtrudeSpec>,
     /// Pairs of boundary names that are joined.
     pub periodic: Vec<PeriodicPair>,
     /// Uniform refinements.
@@ -148,6 +152,7 @@ impl MeshSpec {
         }
         Ok(Self {
             source,
+            extrude: ExtrudeSpec::read(&section)?,
             periodic: periodic_pairs(&section)?,
             refine: refine.map_or(0, |r| r.value),
             cutting: section.choice("partition", &CUTTINGS)?.map_or(Cutting::Curve, |c| c.value),

@@ -1,16 +1,19 @@
-//! The mesh of a plan: read or generated, made periodic, refined, scaled and renumbered.
+//! The mesh of a plan: read or generated, extruded, made periodic, refined, scaled and renumbered.
 
 mod distributed;
 
 use std::path::Path;
 
+use dgsuite_basis::Shape;
 use dgsuite_mesh::gmsh::{self, ReadOptions, Warning};
-use dgsuite_mesh::{Mesh, MeshError, SpaceFillingCurve, generate};
+use dgsuite_mesh::{ENDS, Mesh, MeshError, SpaceFillingCurve, extruded_shape, generate};
 
 use crate::file::expression::Constants;
+use crate::file::number::short;
 use crate::file::problem::{InputError, Problem};
+use crate::file::source::Place;
 use crate::pipeline::mesh::{
-    Around, Domain, Filling, Generator, MapSpec, MeshSource, MeshSpec, PeriodicPair,
+    Around, Domain, ExtrudeSpec, Filling, Generator, MapSpec, MeshSource, MeshSpec, PeriodicPair,
 };
 
 use super::memory::{self, Load};
@@ -52,7 +55,13 @@ fn prepare(
     base: &Path,
     load: &Load,
 ) -> Result<(Mesh, Vec<String>), InputError> {
-    let children = |dim: usize| f64::powi(2.0, (dim * spec.refine) as i32);
+    let growth = |dim: usize| f64::powi(2.0, (dim * spec.refine) as i32);
+    let final_elements = |shape: Shape, n: f64| match (&spec.extrude, extruded_shape(shape)) {
+        (Some(extrude), Some(solid)) => (solid, n * extrude.layers as f64 * growth(3)),
+        _ => (shape, n * growth(shape.dim())),
+    };
+    // Where memory is asked for: the layers multiply the elements of the source.
+    let asked = |source: &Place| spec.extrude.as_ref().map_or(source, |extrude| &extrude.place).clone();
     let mut warnings = Vec::new();
     let mut mesh = match &spec.source {
         MeshSource::File(file) => {
@@ -72,12 +81,12 @@ fn prepare(
         }
         MeshSource::Generate(generator) => {
             let (shape, cells) = memory::of_box(generator);
-            load.fits(&[(shape, cells * children(generator.dim))], &generator.place)?;
+            load.fits(&[final_elements(shape, cells)], &asked(&generator.place))?;
             generated(generator)?
         }
         MeshSource::Around(Around { domain, place }) => {
             let (shape, [layers, around]) = domain.cells();
-            load.fits(&[(shape, (layers * around) as f64 * children(2))], place)?;
+            load.fits(&[final_elements(shape, (layers * around) as f64)], &asked(place))?;
             match domain {
                 Domain::Annulus(ring) => ring.build(),
                 Domain::ChannelCylinder(channel) => channel.build(),
@@ -85,32 +94,56 @@ fn prepare(
             .map_err(|error| InputError::at(place, Problem::Generate { error }))?
         }
     };
+    let unfit = |error| InputError::at(&spec.place, Problem::Prepare { error });
+    // Checked first, because memory might run out during the extrusion and the refinement.
+    let sets: Vec<_> = mesh.sets.iter().map(|set| final_elements(set.shape, set.len() as f64)).collect();
+    let elements = sets.iter().map(|(_, n)| n).sum::<f64>();
+    if elements > MAX_ELEMENTS {
+        let (key, value, place) = match &spec.extrude {
+            Some(extrude) if spec.refine == 0 => ("mesh.extrude.layers", extrude.layers, &extrude.place),
+            _ => ("mesh.refine", spec.refine, &spec.place),
+        };
+        let problem = Problem::OutOfRange {
+            key: key.into(),
+            value: format!("{value}, which gives {elements:.1e} elements"),
+            expected: format!("such that there are at most {MAX_ELEMENTS:.0e} elements"),
+        };
+        return Err(InputError::at(place, problem));
+    }
+    let mut load = *load;
+    if spec.extrude.is_some() {
+        // Curved elements in space have far more nodes than those of the plane.
+        load.geometry = load.geometry.max(mesh.max_order());
+    }
+    load.fits(&sets, &asked(&spec.place))?;
+    if let Some(extrude) = &spec.extrude {
+        mesh.scale(spec.scale).map_err(unfit)?;
+        mesh = extruded(&mesh, extrude)?;
+    }
     for pair in &spec.periodic {
         join(&mut mesh, pair)?;
     }
-    let unfit = |error| InputError::at(&spec.place, Problem::Prepare { error });
-    // Checked first, because memory might run out during the refinement.
-    let elements = mesh.n_elements() as f64 * children(mesh.dim);
-    if elements > MAX_ELEMENTS {
-        let problem = Problem::OutOfRange {
-            key: "mesh.refine".into(),
-            value: format!("{}, which gives {elements:.1e} elements", spec.refine),
-            expected: format!("such that there are at most {MAX_ELEMENTS:.0e} elements"),
-        };
-        return Err(InputError::at(&spec.place, problem));
-    }
-    let sets = mesh.sets.iter().map(|set| (set.shape, set.len() as f64 * children(mesh.dim)));
-    load.fits(&sets.collect::<Vec<_>>(), &spec.place)?;
     for _ in 0..spec.refine {
         mesh.refine_uniform().map_err(unfit)?;
     }
-    if spec.scale != 1.0 {
+    if spec.scale != 1.0 && spec.extrude.is_none() {
         mesh.scale(spec.scale).map_err(unfit)?;
     }
     if let Some(map) = &spec.map {
         bend(&mut mesh, map, constants)?;
     }
     Ok((mesh, warnings))
+}
+
+/// The mesh in space over a mesh of the plane.
+fn extruded(plane: &Mesh, spec: &ExtrudeSpec) -> Result<Mesh, InputError> {
+    let unfit = |error| InputError::at(&spec.place, Problem::Prepare { error });
+    let mut mesh = plane.extrude([spec.start, spec.start + spec.length], spec.layers).map_err(unfit)?;
+    if spec.periodic {
+        let [lower, upper] = ENDS;
+        mesh.make_periodic(lower, upper).map_err(unfit)?;
+    }
+    Ok(mesh)
 }
 
 /// Moves all nodes by formulas, after raising the order of the geometry.
@@ -197,6 +230,17 @@ pub fn origin(spec: &MeshSpec) -> String {
         MeshSource::Around(Around { domain, .. }) => {
             let (_, [layers, around]) = domain.cells();
             format!("generated {}, {layers} layers of {around} cells around", domain.words())
+        }
+    };
+    let source = match &spec.extrude {
+        None => source,
+        Some(ExtrudeSpec { start, length, layers, .. }) => {
+            let layers = if *layers == 1 { "1 layer".to_owned() } else { format!("{layers} layers") };
+            format!(
+                "{source}, extruded from z = {} to {} over {layers}",
+                short(*start),
+                short(start + length)
+            )
         }
     };
     match spec.refine {

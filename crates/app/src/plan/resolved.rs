@@ -18,7 +18,7 @@ use crate::file::expression::Constants;
 use crate::file::node::{Entry, Node, Value};
 use crate::file::source::Place;
 use crate::models::state::InitialSpec;
-use crate::pipeline::mesh::MeshSource;
+use crate::pipeline::mesh::{ExtrudeSpec, MeshSource};
 use crate::pipeline::physics::Model;
 use crate::pipeline::references::ReferenceSpec;
 use crate::pipeline::{Document, Pipeline};
@@ -34,6 +34,7 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
     if let MeshSource::File(file) = &pipeline.mesh.source {
         tree.set("mesh.file", path_text(&pipeline.resolve(&file.value)));
     }
+    tree.extrusion(pipeline.mesh.extrude.as_ref());
     tree.default("mesh.partition", text(cutting_word(pipeline.mesh.cutting)));
     tree.default("mesh.refine", number(pipeline.mesh.refine as f64));
     tree.default("mesh.scale", number(pipeline.mesh.scale));
@@ -315,6 +316,14 @@ impl Tree {
     pub(super) fn default(&mut self, path: &str, value: Value) {
         if self.get(path).is_none_or(|node| matches!(node.value, Value::Null)) {
             self.set(path, value);
+        }
+    }
+
+    /// Writes out the defaults of an extruded mesh.
+    pub(super) fn extrusion(&mut self, extrude: Option<&ExtrudeSpec>) {
+        if let Some(extrude) = extrude {
+            self.default("mesh.extrude.start", number(extrude.start));
+            self.default("mesh.extrude.periodic", Value::Bool(extrude.periodic));
         }
     }
 

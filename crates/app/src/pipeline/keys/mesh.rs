@@ -1,8 +1,8 @@
 //! Keys of the section `mesh`.
 
 use crate::file::keys::Absent::{Nothing, Required, Says, Value};
-use crate::file::keys::Kind::{Formula, List, Number, Section, Text, Vector, Whole, Words};
-use crate::file::keys::Range::Above;
+use crate::file::keys::Kind::{Flag, Formula, List, Number, Section, Text, Vector, Whole, Words};
+use crate::file::keys::Range::{Above, Any};
 use crate::file::keys::{Key, key};
 
 pub(super) const KEYS: &[Key] = &[
@@ -111,6 +111,25 @@ pub(super) const KEYS: &[Key] = &[
         "The polynomial order of the geometry around a circle.",
     ),
     key(
+        "mesh.extrude",
+        &[Section],
+        Nothing,
+        "Layers over a mesh of the plane: triangles become prisms and quadrilaterals hexahedra, curved as they \
+         are, and boundaries keep their names. The plane is read or generated and scaled before; the mesh in \
+         space is joined by `periodic`, refined and moved by `map` afterwards, so that `scale` does not change \
+         `length` and each refinement doubles the layers.",
+    ),
+    key("mesh.extrude.length", &[Number(Above(0.0))], Required, "The extent of the mesh in z."),
+    key("mesh.extrude.layers", &[Whole(1, 10_000_000)], Required, "The number of layers of elements in z."),
+    key("mesh.extrude.start", &[Number(Any)], Value("0"), "The lower end of z."),
+    key(
+        "mesh.extrude.periodic",
+        &[Flag],
+        Value("true"),
+        "Whether the ends `zmin` and `zmax` are joined, which one layer suffices for. Otherwise they are \
+         boundaries that need a condition.",
+    ),
+    key(
         "mesh.periodic",
         &[List("pairs of boundary names", &[List("two names", &[Text])])],
         Says("the pairs of the file's `$Periodic`"),
@@ -129,7 +148,12 @@ pub(super) const KEYS: &[Key] = &[
         "How the mesh is cut into a part for each rank: `curve`, ranges of the Hilbert curve through the elements; \
          `graph`, by METIS, which cuts fewer faces and which the program has if it was built with `--features metis`.",
     ),
-    key("mesh.scale", &[Number(Above(0.0))], Value("1"), "A factor on all coordinates."),
+    key(
+        "mesh.scale",
+        &[Number(Above(0.0))],
+        Value("1"),
+        "A factor on all coordinates; of an extruded mesh, on those of the plane.",
+    ),
     key(
         "mesh.map",
         &[Section],

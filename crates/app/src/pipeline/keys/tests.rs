@@ -58,6 +58,7 @@ constants: { a: 1 }
 tables: { history: { file: tests/data/inflow.csv, column: 2 } }
 mesh:
   generate: { kind: box, shape: tri, cells: [2, 2], min: [0, 0], max: [1, 1], diagonal: main }
+  extrude: { length: 1, layers: 2, start: -1, periodic: false }
   periodic: [[ymin, ymax]]
   refine: 1
   partition: graph
@@ -580,13 +581,15 @@ fn stated_defaults_are_what_a_run_writes_to_its_pipeline_file() {
     let mesh = "device: cpu\nmesh: { generate: { shape: quad, cells: [2, 2] }, \
                 periodic: [[xmin, xmax], [ymin, ymax]] }\n";
     let flow = |rest: &str| format!("{mesh}{rest}");
+    let extruded =
+        |rest: &str| flow(rest).replace("periodic:", "extrude: { length: 1, layers: 1 }, periodic:");
     let files = [
         flow("physics: { model: euler }\ntime: { end: 1 }\n"),
         flow("physics: { model: advection, velocity: [1, 0] }\nspace: { scheme: fr }\ntime: { end: 1 }\n"),
         flow("physics: { model: navier-stokes, viscosity: { constant: 1 } }\ntime: { steady: {} }\n"),
         flow("physics: { model: incompressible, viscosity: 1 }\ninitial: { u: 1, v: 0 }\ntime: { end: 1 }\n"),
-        flow("physics: { model: euler }\nspace: { form: split }\ntime: { end: 1 }\n"),
-        flow("physics: { model: poisson, exact: sin(2*pi*x) }\n"),
+        extruded("physics: { model: euler }\nspace: { form: split }\ntime: { end: 1 }\n"),
+        extruded("physics: { model: poisson, exact: sin(2*pi*x) }\n"),
     ];
     let mut seen = BTreeSet::new();
     let directory = tempfile::tempdir().unwrap();

@@ -14,6 +14,7 @@ pub(super) fn resolve(document: &Document, file: &EllipticPipeline, setup: &Elli
     if let MeshSource::File(mesh) = &file.mesh.source {
         tree.set("mesh.file", path_text(&file.resolve(&mesh.value)));
     }
+    tree.extrusion(file.mesh.extrude.as_ref());
     tree.default("mesh.refine", number(file.mesh.refine as f64));
     tree.default("mesh.scale", number(file.mesh.scale));
     tree.tables(&file.references, &file.constants, &file.base);
