@@ -7,3 +7,4 @@ pub mod state;
 pub mod states;
 pub mod variables;
 pub mod vocabulary;
+mod wall_model;

@@ -219,6 +219,37 @@ impl<'a> Locator<'a> {
         })
     }
 
+    /// As [`find`](Self::find), also for points beyond boundaries that are periodic by translations: the
+    /// place whose image they are.
+    ///
+    /// ```
+    /// use dgsuite_mesh::{Locator, Shape, generate::Box};
+    /// let mut mesh = Box::unit(Shape::Triangle, 8).build()?;
+    /// mesh.make_periodic("xmin", "xmax")?;
+    /// let locator = Locator::new(&mesh);
+    /// let inside = mesh.find_point([0.3, 0.7, 0.0]).map(|(element, _)| element);
+    /// assert_eq!(locator.find_across([1.3, 0.7, 0.0]).map(|(element, _)| element), inside);
+    /// assert_eq!(locator.find_across([0.3, 1.7, 0.0]), None);
+    /// # Ok::<(), dgsuite_mesh::MeshError>(())
+    /// ```
+    #[must_use]
+    pub fn find_across(&self, x: [f64; 3]) -> Option<(usize, [f64; 3])> {
+        let mut images = vec![x];
+        for link in self.mesh.links.iter().filter(|link| link.is_translation()) {
+            let moved =
+                |sign: f64| images.iter().map(move |x| std::array::from_fn(|d| x[d] + sign * link.offset[d]));
+            let more: Vec<[f64; 3]> = moved(1.0).chain(moved(-1.0)).collect();
+            images.extend(more);
+        }
+        images.into_iter().find_map(|x| self.find(x))
+    }
+
+    /// The reference coordinates of a point in an element; `None` if it lies outside of it.
+    #[must_use]
+    pub fn find_in(&self, element: usize, x: [f64; 3]) -> Option<[f64; 3]> {
+        self.inverse(element as u32, x).and_then(|(r, inside)| inside.then_some(r))
+    }
+
     /// Finds the element that is nearest to a point outside of the mesh, a point in it, given by reference
     /// coordinates, and the distance between the two. The point in the element is where the line from its
     /// centre to the given point leaves it, in reference coordinates: the distance is an upper bound.

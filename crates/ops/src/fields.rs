@@ -181,13 +181,15 @@ impl<T: PackScalar> Discretization<T> {
         places.iter().filter_map(of_place).flatten().collect()
     }
 
-    /// The elements at the faces of a boundary, each of them once; `None` if no face belongs to it.
+    /// The elements at the faces of a boundary, and those above it from which its condition takes states,
+    /// each of them once; `None` if no face belongs to it.
     #[must_use]
     pub fn boundary_elements(&self, name: &str) -> Option<Vec<usize>> {
         let set = self.boundaries.iter().find(|set| set.binding.name == name)?;
         let faces = self.connectivity.boundaries[set.boundary].iter();
         let element = |g: u8, slot: u32| self.groups[g as usize].elements[slot as usize] as usize;
         let mut elements: Vec<usize> = faces.map(|face| element(face.group, face.slot)).collect();
+        elements.extend(set.above.iter().flat_map(|above| &above.elements));
         elements.sort_unstable();
         elements.dedup();
         Some(elements)

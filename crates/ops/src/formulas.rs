@@ -1,5 +1,6 @@
 //! Point formulas of an equation for a block of lanes at a time: fluxes, boundaries, reactions.
 
+pub(crate) mod above_wall;
 pub(crate) mod boundary;
 pub(crate) mod diffusion;
 pub(crate) mod diffusive_boundary;

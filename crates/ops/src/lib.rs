@@ -175,6 +175,7 @@ pub use error::OpsError;
 pub use fields::Sample;
 pub use fields::gradients::BoundarySamples;
 pub use fields::integrals::{AtPoints, Norms};
+pub use formulas::above_wall::{AboveWallKernel, AboveWallOf, WithDataAbove};
 pub use formulas::boundary::{BoundaryBinding, BoundaryKernel, BoundaryOf, OfState, place_and_time};
 pub use formulas::diffusion::{DiffusionKernels, Diffusive, FaceMetric, VolumeMetric};
 pub use formulas::diffusive_boundary::{DiffusiveBoundaryKernel, DiffusiveBoundaryOf, WithDiffusion};
@@ -189,6 +190,7 @@ pub use rhs::limiter::{
 };
 pub use rhs::ranks::{Distribution, OVERLAP_VARIABLE, Ranks, Whole, agree};
 pub use rhs::residual::StageWeights;
+pub use space::above::{Base, Height, places_above};
 pub use space::layout::{Layout, PerPoint};
 pub use space::scheme::{Form, MetricRule, Scheme, basis_size};
 pub use space::step_measure::StepMeasure;

@@ -1,5 +1,6 @@
 //! The right-hand side on the CPU: the discretisation, its stages, what is exchanged, limiters, step bounds.
 
+pub(crate) mod above_wall;
 pub(crate) mod boundary_set;
 pub(crate) mod diffusion_passes;
 pub(crate) mod discretization;

@@ -1,5 +1,6 @@
 //! The space: schemes, reference elements in groups and parts, layouts, geometry, connectivity, liftings.
 
+pub(crate) mod above;
 pub(crate) mod chain;
 pub(crate) mod connect;
 pub(crate) mod geometry;

@@ -6,6 +6,7 @@ mod far_field;
 mod given;
 mod incompressible;
 mod inflow;
+mod modelled_wall;
 mod no_slip;
 mod open;
 mod outlet;
@@ -19,6 +20,7 @@ pub use far_field::FarField;
 pub use given::Given;
 pub use incompressible::{GivenVelocity, InflowProtected, ZeroNormalVelocity, ZeroPressure, ZeroVelocity};
 pub use inflow::SubsonicInflow;
+pub use modelled_wall::ModelledWall;
 pub use no_slip::{NoSlipWall, WallHeat};
 pub use open::{Outflow, Prescribed};
 pub use outlet::{Backflow, PressureOutlet};
@@ -39,6 +41,7 @@ macro_rules! walls {
     };
 }
 
+use crate::diffusion::Diffusion;
 use crate::law::Law;
 use crate::real::Real;
 
@@ -55,4 +58,14 @@ pub trait Boundary<L: Law<D, N>, const D: usize, const N: usize>: Clone + Send +
     /// `data`: a conserved state, or the numbers for which the condition has [`Given::Prescribed`]. The data
     /// is ignored by conditions that do not use it.
     fn outer<R: Real>(&self, law: &L, um: &[R; N], n: &[R; D], data: &[R; N]) -> [R; N];
+}
+
+/// A condition whose data are numbers of the state at a height above each point of the boundary, such as the
+/// stress of a wall model.
+pub trait AboveWall<V: Diffusion<D, N>, const D: usize, const N: usize>:
+    Clone + Send + Sync + 'static
+{
+    /// Returns the data of the condition at a point with the outward unit normal `n` from the conserved state
+    /// at this height above it.
+    fn wall_data<R: Real>(&self, diffusion: &V, above: &[R; N], n: &[R; D], height: R) -> [R; N];
 }

@@ -13,7 +13,7 @@
 //! | eddy viscosity of unresolved scales | [`Closure`], [`closures::EddyViscosity`] |
 //! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Central`], [`Hll`], [`Hllc`], [`Roe`] (about a [`FaceMean`]), [`Slau2`], [`PenaltyFlux`], [`TransportFlux`] |
 //! | two-point flux `f#(u_l, u_r, n)` | [`TwoPointFlux`]: [`two_point::KennedyGruber`], [`two_point::Ranocha`], [`two_point::Central`] |
-//! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`CurvedSlipWall`], [`Symmetry`], [`NoSlipWall`], [`FarField`], [`PressureOutlet`], [`SubsonicInflow`], [`ZeroVelocity`], [`ZeroPressure`], [`ZeroNormalVelocity`], [`InflowProtected`]; its diffusive part is [`DiffusiveBoundary`] |
+//! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`CurvedSlipWall`], [`Symmetry`], [`NoSlipWall`], [`FarField`], [`PressureOutlet`], [`SubsonicInflow`], [`ZeroVelocity`], [`ZeroPressure`], [`ZeroNormalVelocity`], [`InflowProtected`]; its diffusive part is [`DiffusiveBoundary`]; with a wall model [`ModelledWall`], [`AboveWall`] |
 //! | open boundaries and wall forces of incompressible flow | [`incompressible::OpenPressure`], [`incompressible::wall_force`] |
 //! | output fields, wall forces, reference states | [`derived`], [`reference::ReferenceState`] |
 //! | positive density and pressure, entropy | [`Bounded`] |
@@ -67,6 +67,7 @@ pub mod suggest;
 pub mod tangent;
 pub mod trace;
 pub mod two_point;
+pub mod wall_models;
 
 pub use advection::Advection;
 pub use boundary::*;
@@ -85,6 +86,7 @@ pub use real::{Dual, Lanes, Real};
 pub use source::Source;
 pub use tangent::Tangent;
 pub use two_point::TwoPointFlux;
+pub use wall_models::WallModel;
 
 /// The example of the README as a test.
 #[cfg(doctest)]

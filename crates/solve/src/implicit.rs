@@ -74,7 +74,7 @@ pub fn lacks(setup: &Setup) -> Option<String> {
     } else if let Some((name, kind)) = boundary {
         format!(
             "Newton steps have no derivative of the condition {} of `{name}` (data by formulas of the state, \
-             or a condition of another crate); use numbers, or `solver: explicit`",
+             a wall model, or a condition of another crate); use numbers, or `solver: explicit`",
             kind.name()
         )
     } else if setup.newton.is_some() && is_insulated(setup) {

@@ -26,6 +26,7 @@ mod laws;
 mod lower_order;
 mod machine;
 mod mean;
+mod modelled;
 mod penalty;
 mod phases;
 mod pressure;

@@ -29,6 +29,11 @@ pub struct Surface {
     pub scalars: usize,
     /// The viscous stress on the fluid, `τ·n`; empty for an inviscid fluid.
     pub traction: Vec<[f64; 3]>,
+    /// The distances from the wall in wall units, `y⁺ = d u_τ/ν`, of the nodes of the solution or of the
+    /// state of a wall model; empty for an inviscid fluid.
+    pub y_plus: Vec<f64>,
+    /// The friction velocity `u_τ = √(|τ_w|/ρ)`; empty for an inviscid fluid.
+    pub u_tau: Vec<f64>,
     /// The heat that leaves the fluid, `q·n`, per area and time; of incompressible flow `−α ∂T/∂n` of its
     /// first scalar. Empty for a fluid without conduction of heat.
     pub heat: Vec<f64>,
@@ -48,6 +53,8 @@ impl Surface {
             all.extend(more);
         }
         self.traction.extend(other.traction);
+        self.y_plus.extend(other.y_plus);
+        self.u_tau.extend(other.u_tau);
         self.heat.extend(other.heat);
     }
 

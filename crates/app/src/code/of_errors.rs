@@ -66,6 +66,7 @@ impl From<&OpsError> for Code {
             | OpsError::FacePoints { .. }
             | OpsError::TurnedPeriodicity { .. }
             | OpsError::BoundaryWithoutDiffusion { .. }
+            | OpsError::NothingAbove { .. }
             | OpsError::Equation { .. }
             | OpsError::TwoPointFlux
             | OpsError::NotOnDevices { .. }

@@ -160,9 +160,10 @@ impl OnBoundary {
         condition: &Condition,
         names: &[String],
     ) -> Result<Vec<Self>, InputError> {
-        let wall = matches!(condition, Condition::NoSlipWall { .. });
+        let wall = matches!(condition, Condition::NoSlipWall { .. } | Condition::Own(_));
         let kind = match condition {
-            Condition::NoSlipWall { .. } => "no-slip-wall",
+            // Of incompressible flow, the only condition that is a value is a wall with a model.
+            Condition::NoSlipWall { .. } | Condition::Own(_) => "no-slip-wall",
             Condition::PressureOutlet { .. } => "pressure-outlet",
             Condition::Open { exact: None, .. } => "outflow",
             // Prescribed states have all unknowns.
@@ -182,6 +183,12 @@ impl OnBoundary {
         }
         if wall && let Some(heat) = heat(section, names)? {
             all.push(heat);
+        }
+        if let (Condition::Own(_), Some(given)) =
+            (condition, all.iter().find(|given| matches!(given.condition, ScalarWord::Value(_))))
+        {
+            let belongs = "a wall without `model`: one with a model has a flux or a heat transfer";
+            return Err(section.misplaced(&given.name, "a wall with a model", belongs));
         }
         Ok(all)
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::scalars::{self, OnBoundary};
+use super::wall_model;
 use crate::own;
 use dgsuite_solve::incompressible::Backflow;
 use dgsuite_solve::own::OwnCondition;
@@ -297,7 +298,7 @@ impl Condition {
             "pressure-outlet" => outlet(section, model),
             "subsonic-inflow" => inflow(section),
             _ if model == INCOMPRESSIBLE_FLOW => {
-                Ok(Self::NoSlipWall { temperature: None, motion: motion(section)? })
+                wall_model::read(section, Self::NoSlipWall { temperature: None, motion: motion(section)? })
             }
             _ => wall(section),
         }
@@ -392,7 +393,7 @@ fn wall(section: &Section<'_>) -> Result<Condition, InputError> {
         }
         _ => {}
     }
-    Ok(Condition::NoSlipWall { temperature, motion: motion(section)? })
+    wall_model::read(section, Condition::NoSlipWall { temperature, motion: motion(section)? })
 }
 
 /// The motion of a wall.

@@ -53,7 +53,7 @@ impl Spec for WallSpec {
     }
 
     fn values(&self, _: &str, _: &Variables) -> Vec<String> {
-        let names = ["cp_min", "cp_max", "cf_max", "separation.count", "attachment.count"];
+        let names = ["cp_min", "cp_max", "cf_max", "y_plus_max", "separation.count", "attachment.count"];
         names.map(|name| format!("wall.{}.{name}", self.0.name())).to_vec()
     }
 }
@@ -95,6 +95,10 @@ impl Monitor for Wall {
 fn summary(curves: &Curves, dim: usize) -> Value {
     let [cp_min, cp_max, _, cf_max] = extremes(curves);
     let mut summary = json!({ "cp_min": cp_min, "cp_max": cp_max, "cf_max": cf_max });
+    let y_plus_max = curves.y_plus.iter().copied().fold(0.0, f64::max);
+    if y_plus_max > 0.0 {
+        summary["y_plus_max"] = json!(y_plus_max);
+    }
     if let (2, Value::Object(map)) = (dim, &mut summary) {
         let turns = wall::turns(curves);
         for (name, separation) in [("separation", true), ("attachment", false)] {
@@ -117,10 +121,12 @@ fn extremes(curves: &Curves) -> [f64; 4] {
 
 /// Returns the curves as a table, a row for each point.
 fn table(curves: &Curves) -> String {
-    let mut text = "s,x,y,z,cp,cf,p,stress_x,stress_y,stress_z,heat\n".to_owned();
+    let mut text = "s,x,y,z,cp,cf,p,stress_x,stress_y,stress_z,heat,u_tau,y+\n".to_owned();
     for i in 0..curves.points.len() {
         let ([x, y, z], [a, b, c]) = (curves.points[i], curves.stress[i]);
-        let row = [curves.arc[i], x, y, z, curves.cp[i], curves.cf[i], curves.p[i], a, b, c, curves.heat[i]];
+        let before =
+            [curves.arc[i], x, y, z, curves.cp[i], curves.cf[i], curves.p[i], a, b, c, curves.heat[i]];
+        let row = [&before[..], &[curves.u_tau[i], curves.y_plus[i]]].concat();
         let row: Vec<String> = row.iter().map(|x| format!("{x:?}")).collect();
         let _ = writeln!(text, "{}", row.join(","));
     }

@@ -143,8 +143,9 @@ impl PhysicsSpec {
     pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
         let section =
             top.section("physics")?.ok_or_else(|| top.missing("physics", "physics: { model: euler }"))?;
-        let instead = "the models of this version are advection, euler, navier-stokes, incompressible (both laminar) \
-                       and poisson";
+        let instead = "the models of this version are advection, euler, navier-stokes, incompressible and poisson; \
+                       large eddies are computed by `model: navier-stokes`, with `physics.closure` and walls with \
+                       `model: reichardt` where they help";
         section.lacks("model", &["rans", "les"], instead)?;
         let model = section.choice("model", &MODELS.map(|word| (word, word)))?.ok_or_else(|| {
             section.missing("model", "advection, euler, navier-stokes, incompressible or poisson")

@@ -1,11 +1,23 @@
 //! Places in the file for mistakes that the set-up of the solver finds.
 
+use std::collections::BTreeMap;
+
 use dgsuite_gpu::GpuError;
 use dgsuite_ops::OpsError;
 
+use crate::file::node::{Entry, Node, Value};
 use crate::file::source::Place;
 use crate::pipeline::Document;
 use dgsuite_solve::SystemError;
+
+/// The place of each boundary's `exchange`, or of its section.
+fn exchanges(root: &Node) -> BTreeMap<String, Place> {
+    let Some(Value::Map(entries)) = root.get("boundaries").map(|node| &node.value) else {
+        return BTreeMap::new();
+    };
+    let place = |entry: &Entry| entry.node.get("exchange").map_or(&entry.place, |node| &node.place).clone();
+    entries.iter().map(|entry| (entry.key.clone(), place(entry))).collect()
+}
 
 /// Places in the file of the sections in which the solver's set-up may find mistakes.
 #[derive(Clone, Debug)]
@@ -18,6 +30,8 @@ pub struct Places {
     threads: Place,
     /// The flow rate and the linear solvers, or the discretisation.
     flow_rate: Place,
+    /// For each boundary its `exchange`, or its section.
+    exchanges: BTreeMap<String, Place>,
     solver: Place,
 }
 
@@ -32,6 +46,7 @@ impl Places {
             space: space.clone(),
             threads: threads.clone(),
             flow_rate: flow_rate.map_or(space, |node| &node.place).clone(),
+            exchanges: exchanges(root),
             solver: root.get("solver").map_or(space, |node| &node.place).clone(),
         }
     }
@@ -42,6 +57,9 @@ impl Places {
             SystemError::Ops(OpsError::Jacobian { .. } | OpsError::Empty) => &self.mesh,
             SystemError::Mesh(_) => &self.mesh,
             SystemError::Machine(error) => self.of_machine(error),
+            SystemError::Ops(OpsError::NothingAbove { boundary, .. }) => {
+                self.exchanges.get(boundary).unwrap_or(&self.space)
+            }
             SystemError::Closed { .. } => &self.flow_rate,
             SystemError::Solve { .. } => &self.solver,
             _ => &self.space,

@@ -20,7 +20,9 @@ use super::{Outline, Plan};
 use crate::file::number::{grouped, short};
 use crate::pipeline::time::AdaptiveSpec;
 use dgsuite_solve::elliptic::{LineDescription, SHORT, SolverOptions};
-use dgsuite_solve::flow::{Description, Form, KernelChoice, Law, Setup, SplitFlux, StepMeasure};
+use dgsuite_solve::flow::{
+    BoundaryKind, Description, Form, KernelChoice, Law, Setup, SplitFlux, StepMeasure,
+};
 use dgsuite_solve::incompressible::FlowRate;
 use dgsuite_solve::incompressible::{
     Incompressible, Penalties, PressureOrder, Scalar, Splitting, Subcycling, VelocityOptions,
@@ -134,8 +136,14 @@ pub fn plan(plan: &Plan, description: &Description, steps: FirstSteps) -> String
     line("unknowns", format!("{} ({})", grouped(description.dofs), bytes(description.bytes)));
     let on_device = (!description.device_name.is_empty()).then_some(description.bytes);
     line("memory", memory(&plan.outline, on_device));
-    let names: Vec<String> =
-        plan.setup.boundaries.iter().map(|(name, kind)| format!("{name}: {}", kind.name())).collect();
+    let named = |(name, kind): (&String, &BoundaryKind)| {
+        let details = match kind {
+            BoundaryKind::Own(own) => own.details(),
+            _ => None,
+        };
+        format!("{name}: {}{}", kind.name(), details.map_or_else(String::new, |more| format!(" ({more})")))
+    };
+    let names: Vec<String> = plan.setup.boundaries.iter().map(named).collect();
     if !names.is_empty() {
         line("boundaries", names.join("; "));
     }

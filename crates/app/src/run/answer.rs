@@ -104,7 +104,7 @@ fn of_forces(forces: &Value) -> String {
 }
 
 fn of_wall(wall: &Value) -> String {
-    let mut parts = some(wall, &["cp_min", "cp_max", "cf_max"]);
+    let mut parts = some(wall, &["cp_min", "cp_max", "cf_max", "y_plus_max"]);
     for turn in ["separation", "attachment"] {
         let points = wall.get(turn).and_then(Value::as_object).into_iter().flatten();
         let shown: Vec<String> = points

@@ -1,5 +1,6 @@
 //! The terms of an equation beside its fluxes, on a device: boundaries, sources, reactions.
 
+pub(super) mod above_wall;
 pub(super) mod boundary;
 pub(super) mod diffusive_boundary;
 pub(super) mod exact_sums;

@@ -184,7 +184,7 @@ impl<T: PackScalar> Space<T> {
     }
 
     /// The entries of an element's unknowns in vectors.
-    fn entries_of(&self, element: usize) -> impl Iterator<Item = u32> {
+    pub(super) fn entries_of(&self, element: usize) -> impl Iterator<Item = u32> {
         let (first, stride) = self.rows(element);
         (0..self.n_basis(element)).map(move |i| (first + i * stride) as u32)
     }

@@ -35,6 +35,9 @@ pub struct BoundarySamples {
     pub normals: Vec<[f64; 3]>,
     /// Surface cubature weights: `∫ f dS ≈ Σ w f`.
     pub weights: Vec<f64>,
+    /// Distances from the boundary for wall units: the thickness of the point's element (its volume over the
+    /// area of its face) divided by p + 1, or the height from which a wall model takes its state.
+    pub distances: Vec<f64>,
     /// Inner states `u⁻`, `[point][field]`.
     pub inner: Vec<Vec<f64>>,
     /// States on the boundary, `[point][field]`: `u_b` with diffusion, otherwise the mean of `u⁻` and `u⁺`.
@@ -87,6 +90,7 @@ impl<T: PackScalar> Discretization<T> {
             points: set.positions.clone(),
             normals: slopes.normals.clone(),
             weights: set.weight.clone(),
+            distances: slopes.distances.clone(),
             inner: rows(&outside.minus),
             states: rows(&outside.face),
             inviscid: rows(&outside.inviscid),
@@ -125,7 +129,9 @@ impl<T: PackScalar> Discretization<T> {
 
     /// Computes the operators of the gradients at the points of a boundary.
     fn boundary_slopes(&self, set: &BoundarySet<T>) -> BoundarySlopes {
-        let mut slopes = BoundarySlopes { parts: Vec::new(), normals: Vec::new(), metric: Vec::new() };
+        let distances = self.wall_distances(set);
+        let mut slopes =
+            BoundarySlopes { parts: Vec::new(), distances, normals: Vec::new(), metric: Vec::new() };
         for face in &self.connectivity.boundaries[set.boundary] {
             let (g, slot, f) = (face.group as usize, face.slot as usize, face.face as usize);
             let group = &self.groups[g];
@@ -138,6 +144,25 @@ impl<T: PackScalar> Discretization<T> {
             slopes.metric.extend_from_slice(&metric[group.face_offsets[f]..group.face_offsets[f + 1]]);
         }
         slopes
+    }
+
+    /// Computes [`BoundarySamples::distances`].
+    fn wall_distances(&self, set: &BoundarySet<T>) -> Vec<f64> {
+        let volumes = self.mesh.volumes();
+        let mut distances = Vec::with_capacity(set.positions.len());
+        for (f, face) in self.connectivity.boundaries[set.boundary].iter().enumerate() {
+            let points = set.first[f]..set.first[f + 1];
+            let element = self.groups[face.group as usize].elements[face.slot as usize] as usize;
+            let area: f64 = set.weight[points.clone()].iter().sum();
+            let thickness = volumes[element] / area / (self.scheme.order + 1) as f64;
+            distances.resize(points.end, thickness);
+        }
+        for run in set.above.iter().flat_map(|above| &above.runs) {
+            for (&p, h) in run.points.iter().zip(&run.heights) {
+                distances[p as usize] = h.to_f64();
+            }
+        }
+        distances
     }
 
     /// Computes the states on the two sides of a boundary.
@@ -153,13 +178,15 @@ impl<T: PackScalar> Discretization<T> {
                 minus.extend(c.iter().map(|c| T::from_f64(row_times(&reference.interp_face, q, c))));
             }
         }
-        self.outside_of(set, minus, t)
+        let mut data = self.given(set, t);
+        set.data_from_above(u, &self.host, &mut data);
+        self.outside_of(set, minus, data)
     }
 
-    /// [`outside`](Self::outside) from the inner states, `[point][field]`.
-    fn outside_of(&self, set: &BoundarySet<T>, minus: Vec<T>, t: f64) -> Outside<T> {
+    /// The data of a boundary that are given by functions of place and time, `[point][field]`.
+    fn given(&self, set: &BoundarySet<T>, t: f64) -> Vec<T> {
         let fields = self.physics.n_fields();
-        let mut data = vec![T::ZERO; minus.len()];
+        let mut data = vec![T::ZERO; set.positions.len() * fields];
         if let Some(exact) = &set.binding.data {
             let mut columns = vec![Vec::new(); fields];
             exact.eval(t, &set.positions, &mut columns);
@@ -167,6 +194,11 @@ impl<T: PackScalar> Discretization<T> {
                 column.iter().enumerate().for_each(|(i, &v)| data[i * fields + k] = T::from_f64(v));
             }
         }
+        data
+    }
+
+    /// [`outside`](Self::outside) from the inner states and the data, `[point][field]`.
+    fn outside_of(&self, set: &BoundarySet<T>, minus: Vec<T>, data: Vec<T>) -> Outside<T> {
         let (mut plus, mut inviscid) = (minus.clone(), minus.clone());
         set.binding.kernel.outer(&minus, &set.normal, &data, &mut plus);
         self.physics.numerical_flux(&minus, &plus, &set.normal, &mut inviscid);
@@ -185,13 +217,17 @@ impl<T: PackScalar> Discretization<T> {
     }
 
     /// The half jumps at the points of all boundaries from the inner states there, both in the order of the
-    /// exterior array.
+    /// exterior array. No face state depends on data from above a boundary.
     pub(crate) fn boundary_jumps(&self, minus: &[f64], t: f64) -> Vec<f64> {
         let mut jumps = vec![0.0; minus.len()];
         for set in &self.boundaries {
             let begin = self.connectivity.boundary_exterior[set.boundary];
             let own = begin..begin + set.positions.len() * self.physics.n_fields();
-            let outside = self.outside_of(set, minus[own].iter().map(|&v| T::from_f64(v)).collect(), t);
+            let outside = self.outside_of(
+                set,
+                minus[own].iter().map(|&v| T::from_f64(v)).collect(),
+                self.given(set, t),
+            );
             for (i, (face, minus)) in outside.face.iter().zip(&outside.minus).enumerate() {
                 jumps[begin + i] = face.to_f64() - minus.to_f64();
             }

@@ -12,6 +12,7 @@ mod of_state;
 
 pub use of_state::{OfState, place_and_time};
 
+use crate::formulas::above_wall::AboveWallKernel;
 use crate::formulas::diffusive_boundary::DiffusiveBoundaryKernel;
 use dgsuite_physics::trace::{Parameters, TraceError, device_fn};
 use dgsuite_physics::{Boundary, Exact, Law, Real};
@@ -25,6 +26,11 @@ pub trait BoundaryKernel<T>: Send + Sync {
 
     /// The treatment of diffusive fluxes on this boundary, if the condition defines one.
     fn diffusive(&self) -> Option<&dyn DiffusiveBoundaryKernel<T>> {
+        None
+    }
+
+    /// The computation of the data from the state at a height above the boundary, if the condition has one.
+    fn above(&self) -> Option<&dyn AboveWallKernel<T>> {
         None
     }
 

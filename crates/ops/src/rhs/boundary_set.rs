@@ -1,8 +1,11 @@
 //! The faces of one boundary: geometry, prescribed data, and buffers for traces and fluxes.
 
+use crate::rhs::above_wall::Above;
+use crate::rhs::ranks::{Ranks, agree};
 use crate::rhs::slopes::BoundarySlopes;
 use std::sync::OnceLock;
 
+use crate::error::OpsError;
 use crate::formulas::boundary::BoundaryBinding;
 use crate::lanes::simd::PackScalar;
 use crate::space::connect::Connectivity;
@@ -30,18 +33,59 @@ pub(crate) struct BoundarySet<T> {
     pub(crate) flux: Vec<T>,
     /// `u_b`, if there is diffusion.
     pub(crate) face: Vec<T>,
+    /// The places from which the data come, if they come from above the boundary.
+    pub(crate) above: Option<Above<T>>,
     /// Operators of the gradients at the points, made at their first use.
     pub(crate) slopes: OnceLock<BoundarySlopes>,
 }
 
+/// The faces of all boundaries that have some, with their conditions.
+///
+/// # Errors
+/// A boundary without a condition, or one without a diffusive part although there is `diffusion`;
+/// [`OpsError::NothingAbove`].
+pub(crate) fn boundary_sets<T: PackScalar>(
+    mesh: &Mesh,
+    groups: &[Group<T>],
+    connectivity: &Connectivity,
+    boundaries: Vec<BoundaryBinding<T>>,
+    diffusion: bool,
+    ranks: Option<&Ranks>,
+) -> Result<Vec<BoundarySet<T>>, OpsError> {
+    // Other ranks may have no faces of the boundary at which this one finds a mistake.
+    let joint = ranks.filter(|_| boundaries.iter().any(|binding| binding.kernel.above().is_some()));
+    let mut bindings: Vec<Option<BoundaryBinding<T>>> = boundaries.into_iter().map(Some).collect();
+    let mut set = |b: usize, name: &str| {
+        let found = bindings.iter_mut().find(|x| x.as_ref().is_some_and(|x| x.name == name));
+        let Some(binding) = found.and_then(Option::take) else {
+            return Err(OpsError::BoundaryWithoutCondition { name: name.to_owned() });
+        };
+        if diffusion && binding.kernel.diffusive().is_none() {
+            return Err(OpsError::BoundaryWithoutDiffusion { name: name.to_owned() });
+        }
+        boundary_set(mesh, groups, connectivity, b, binding, ranks.is_some())
+    };
+    let with_faces =
+        mesh.boundaries.iter().enumerate().filter(|(b, _)| !connectivity.boundaries[*b].is_empty());
+    let sets = with_faces.map(|(b, tag)| set(b, &tag.name)).collect();
+    match joint {
+        Some(ranks) => agree(ranks.comm().as_ref(), sets),
+        None => sets,
+    }
+}
+
 /// Collects the points of one boundary: geometry and weights; allocates its buffers.
-pub(crate) fn boundary_set<T: PackScalar>(
+///
+/// # Errors
+/// [`OpsError::NothingAbove`] if its data come from above the boundary, and nothing is there.
+fn boundary_set<T: PackScalar>(
     mesh: &Mesh,
     groups: &[Group<T>],
     connectivity: &Connectivity,
     boundary: usize,
     binding: BoundaryBinding<T>,
-) -> BoundarySet<T> {
+    on_ranks: bool,
+) -> Result<BoundarySet<T>, OpsError> {
     let fields = groups[0].state.fields;
     let mut first = vec![0];
     let (mut positions, mut normal, mut weight) = (Vec::new(), Vec::new(), Vec::new());
@@ -68,7 +112,7 @@ pub(crate) fn boundary_set<T: PackScalar>(
         }
     }
     let zeros = || vec![T::from_f64(0.0); positions.len() * fields];
-    BoundarySet {
+    let mut set = BoundarySet {
         binding,
         boundary,
         first,
@@ -76,6 +120,7 @@ pub(crate) fn boundary_set<T: PackScalar>(
         minus: zeros(),
         flux: zeros(),
         face: zeros(),
+        above: None,
         slopes: OnceLock::new(),
         positions,
         normal,
@@ -83,7 +128,12 @@ pub(crate) fn boundary_set<T: PackScalar>(
         coefficients,
         data_time: None,
         data_buffer: vec![Vec::new(); fields],
+    };
+    if let Some(kernel) = set.binding.kernel.above() {
+        let faces = &connectivity.boundaries[boundary];
+        set.above = Some(Above::new(mesh, groups, faces, &set, kernel.height(), !on_ranks)?);
     }
+    Ok(set)
 }
 
 impl<T: PackScalar> BoundarySet<T> {

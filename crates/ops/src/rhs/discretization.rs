@@ -16,7 +16,7 @@ use crate::formulas::pointwise::PointKernels;
 use crate::formulas::two_point::TwoPointKernels;
 use crate::lanes::simd::{PackScalar, checked};
 use crate::lock::lock;
-use crate::rhs::boundary_set::{BoundarySet, boundary_set, split};
+use crate::rhs::boundary_set::{BoundarySet, boundary_sets, split};
 use crate::rhs::halo::Halo;
 use crate::rhs::limiter::Limiter;
 use crate::rhs::published::Published;
@@ -28,9 +28,7 @@ use crate::rhs::step_bound::add_bounds;
 use crate::rhs::tally::Tally;
 use crate::space::connect::{Connectivity, Foreign, Neighbours, connect};
 use crate::space::group::{Group, build};
-use crate::space::layout::Lanes;
-use crate::space::layout::Layout;
-use crate::space::layout::Terms;
+use crate::space::layout::{Lanes, Layout, Terms};
 use crate::space::lifting::{Lifting, add_lifting, penalty};
 use crate::space::scheme::{Form, MetricRule, Scheme};
 use crate::space::step_measure::StepMeasure;
@@ -238,21 +236,8 @@ impl<T: PackScalar> Discretization<T> {
         let scratch = (0..if evaluates { host.n_threads() } else { 0 })
             .map(|_| Scratch::new(&groups).map(Mutex::new))
             .collect::<Result<_, _>>()?;
-        let mut sets = Vec::new();
-        let mut bindings: Vec<Option<BoundaryBinding<T>>> = boundaries.into_iter().map(Some).collect();
-        for (b, tag) in mesh.boundaries.iter().enumerate() {
-            if connectivity.boundaries[b].is_empty() {
-                continue;
-            }
-            let found = bindings.iter_mut().find(|x| x.as_ref().is_some_and(|x| x.name == tag.name));
-            let Some(binding) = found.and_then(Option::take) else {
-                return Err(OpsError::BoundaryWithoutCondition { name: tag.name.clone() });
-            };
-            if diffusion.is_some() && binding.kernel.diffusive().is_none() {
-                return Err(OpsError::BoundaryWithoutDiffusion { name: tag.name.clone() });
-            }
-            sets.push(boundary_set(&mesh, &groups, &connectivity, b, binding));
-        }
+        let sets =
+            boundary_sets(&mesh, &groups, &connectivity, boundaries, diffusion.is_some(), ranks.as_deref())?;
         let published = match &diffusion {
             Some(_) if evaluates => Some(Published::new(&groups, &connectivity, mesh.dim, &host)?),
             _ => None,
@@ -399,7 +384,8 @@ impl<T: PackScalar> Discretization<T> {
         let connectivity: usize = self.connectivity.neighbours.iter().map(Neighbours::bytes).sum();
         let traces: usize = self.traces.iter().map(|t| t.len()).sum::<usize>()
             + self.exterior.len()
-            + self.published.as_ref().map_or(0, Published::len);
+            + self.published.as_ref().map_or(0, Published::len)
+            + self.boundaries.iter().map(BoundarySet::len_above).sum::<usize>();
         let coefficients = self.reactions.as_ref().map_or(0, Reactions::len);
         geometry + connectivity + (traces + coefficients) * T::BYTES
     }
@@ -551,6 +537,7 @@ impl<T: PackScalar> Discretization<T> {
         let dim = self.physics.dim();
         for set in &mut self.boundaries {
             set.update_data(t, fields);
+            set.update_from_above(u, &self.host);
             let faces = &self.connectivity.boundaries[set.boundary];
             let (groups, traces, physics) = (&self.groups, &self.traces, &self.physics);
             let first = &set.first;

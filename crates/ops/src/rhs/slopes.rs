@@ -9,6 +9,9 @@ pub(crate) struct BoundarySlopes {
     /// `∂φ_i/∂r_d` at the face points of the parts that the boundary touches, with their group and first
     /// block.
     pub(crate) parts: Vec<(usize, usize, Vec<Matrix>)>,
+    /// Distance of the points from the first nodes of the solution above them, or from the state of a wall
+    /// model: the thickness of the element over p + 1, or the height.
+    pub(crate) distances: Vec<f64>,
     /// Unit normals at the points of the boundary.
     pub(crate) normals: Vec<[f64; 3]>,
     /// `∇r_d` at the points of the boundary.

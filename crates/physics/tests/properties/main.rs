@@ -21,3 +21,4 @@ mod states;
 mod tangent;
 mod tangent_pairs;
 mod two_point;
+mod wall_models;

@@ -47,10 +47,15 @@ pub(crate) fn surface(
         }
     }
     let (mut traction, mut heat) = (Vec::new(), Vec::new());
+    let modelled = matches!(kind, Some(BoundaryKind::Own(own)) if own.height().is_some());
     if let Law::Incompressible(law) = law {
         let stress = if dim == 2 { stress::<2> } else { stress::<3> };
         let gradients = samples.gradients.iter().zip(&samples.normals);
-        traction = gradients.clone().map(|(grad, n)| stress(law.viscosity, grad, n)).collect();
+        traction = match modelled {
+            // Of the model, not of the gradient.
+            true => samples.diffusive.iter().map(|t| in_space(&t[..dim])).collect(),
+            false => gradients.clone().map(|(grad, n)| stress(law.viscosity, grad, n)).collect(),
+        };
         if let Some(scalar) = law.scalars.first() {
             let slope =
                 |grad: &[Vec<f64>], n: &[f64; 3]| (0..dim).map(|d| grad[d][dim + 1] * n[d]).sum::<f64>();
@@ -60,12 +65,32 @@ pub(crate) fn surface(
     if let Law::NavierStokes(_) = law {
         for (flux, u) in samples.diffusive.iter().zip(&samples.states) {
             let stress = momentum(flux);
-            let work = dot(stress, momentum(u)) / u[0];
+            // The slip at a wall with a model does no work: the wall of the model is at rest.
+            let work = if modelled { 0.0 } else { dot(stress, momentum(u)) / u[0] };
             heat.push(work - flux[fields - 1]);
             traction.push(stress);
         }
     }
+    // Density and kinematic viscosity at each point.
+    let fluid = |i: usize| match law {
+        Law::NavierStokes(viscous) => {
+            let (rho, p) = (values[0][i], values[dim + 1][i]);
+            (rho, viscous.viscosity_at(p / ((viscous.gas.gamma - 1.0) * rho)) / rho)
+        }
+        Law::Incompressible(law) => (1.0, law.viscosity),
+        _ => (1.0, f64::INFINITY),
+    };
+    let (mut u_tau, mut y_plus) = (Vec::new(), Vec::new());
+    for (i, (stress, n)) in traction.iter().zip(&samples.normals).enumerate() {
+        let normal = dot(*stress, *n);
+        let along: [f64; 3] = std::array::from_fn(|d| stress[d] - normal * n[d]);
+        let (rho, nu) = fluid(i);
+        u_tau.push((dot(along, along).sqrt() / rho).sqrt());
+        y_plus.push(u_tau[i] * samples.distances.get(i).copied().unwrap_or(0.0) / nu);
+    }
     Surface {
+        u_tau,
+        y_plus,
         first: samples.first,
         points: samples.points,
         normals: samples.normals,
@@ -75,6 +100,11 @@ pub(crate) fn surface(
         traction,
         heat,
     }
+}
+
+/// A vector of the plane or of space.
+fn in_space(of: &[f64]) -> [f64; 3] {
+    std::array::from_fn(|d| of.get(d).copied().unwrap_or(0.0))
 }
 
 /// Returns `τ·n` with `τ = ν (∇u + ∇uᵀ)`, from the gradient of the state `(u_1, …, u_D, p)`, `[axis][field]`.

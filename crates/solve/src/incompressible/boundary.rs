@@ -8,6 +8,7 @@ mod point_order;
 use self::point_order::PointOrder;
 use super::components::Components;
 use super::machine::{Machine, Map};
+use super::modelled::Modelled;
 use super::role::{Role, named};
 use super::shared::bounded;
 use crate::SystemError;
@@ -214,6 +215,7 @@ pub(super) struct Boundaries<V> {
     /// Of the boundaries of symmetry that are oblique or curved. It vanishes on planes.
     symmetry: Option<DoubleCurl<V>>,
     open: Option<Open<V>>,
+    modelled: Option<Modelled<V>>,
     /// Where an open boundary has no velocity of its own.
     speed: Option<Speed<V>>,
 }
@@ -316,7 +318,8 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
                 work: zeros(n)?,
             }),
         };
-        Ok(Self { dim, viscosity, walls, symmetry, open, speed })
+        let modelled = Modelled::new(machine, sipdg, kinds, viscosity)?;
+        Ok(Self { dim, viscosity, walls, symmetry, open, modelled, speed })
     }
 
     /// Returns whether a velocity is prescribed anywhere.
@@ -339,6 +342,9 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         let speed = self.speed.as_mut().map_or(0.0, |speed| speed.of(machine, star));
         if let Some(open) = &mut self.open {
             open.update(machine, (t, star), (dim, viscosity, speed))?;
+        }
+        if let Some(modelled) = &mut self.modelled {
+            modelled.update(machine, star)?;
         }
         Ok(())
     }
@@ -363,6 +369,9 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         if let Some(Open { traction: Some(traction), load, .. }) = &self.open {
             traction.0.iter().zip(&mut b.0).for_each(|(traction, b)| load.add(traction, b));
         }
+        if let Some(modelled) = &self.modelled {
+            modelled.add_to_velocity(b);
+        }
     }
 
     /// As [`add_to_velocity`](Self::add_to_velocity), with the data of the time `t`, which replaces that of
@@ -382,6 +391,9 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
             {
                 open.load.add(&machine.numbers(traction)?, b);
             }
+        }
+        if let Some(modelled) = &self.modelled {
+            modelled.add_to_velocity(b);
         }
         Ok(())
     }

@@ -9,7 +9,9 @@ use super::helmholtz::stop;
 use super::host::HostMachine;
 use super::laws;
 use super::machine::Machine;
+use super::modelled::{Above, above, stress};
 use super::penalty::PenaltyStep;
+use super::role::model;
 use super::scalars::CarriedScalar;
 use crate::SystemError;
 use crate::device::Device;
@@ -24,12 +26,13 @@ use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{ExactSum, GpuError, Host};
 use dgsuite_ops::elliptic::Sipdg;
 use dgsuite_ops::{
-    BoundarySamples, Discretization, Norms, OpsError, PartSummary, Ranks, Sample, Scheme, StepMeasure,
-    elliptic_places,
+    BoundarySamples, Discretization, Height, Norms, OpsError, PartSummary, Ranks, Sample, Scheme,
+    StepMeasure, elliptic_places,
 };
-use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
+use dgsuite_physics::{Exact, WallModel};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -146,6 +149,13 @@ fn build<M: Machine + 'static>(
         numbers: canonical_numbers(sipdg),
         len: sipdg.len(),
         state: RefCell::new(None),
+        viscosity: law.viscosity,
+        modelled: setup
+            .boundaries
+            .iter()
+            .filter_map(|(name, kind)| Some((name.clone(), model(kind)?)))
+            .collect(),
+        above: RefCell::default(),
         facts,
         measure: StepMeasure::default(),
     }))
@@ -263,6 +273,10 @@ struct FlowEngine<M: Machine> {
     len: usize,
     /// The state in the order of `fields`, if it was read since the last step.
     state: RefCell<Option<Vec<f64>>>,
+    viscosity: f64,
+    /// The walls with a model, and the places above their points, found at the first sample.
+    modelled: BTreeMap<String, (WallModel, Height)>,
+    above: RefCell<BTreeMap<String, Above>>,
     facts: Facts,
     measure: StepMeasure,
 }
@@ -426,7 +440,23 @@ impl<M: Machine> Engine for FlowEngine<M> {
     }
 
     fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples> {
-        self.read(|fields, u| fields.boundary_samples(u, t, boundary))
+        let mut samples = self.read(|fields, u| fields.boundary_samples(u, t, boundary))?;
+        if let Some(&(model, height)) = self.modelled.get(boundary) {
+            let mut known = self.above.borrow_mut();
+            let (heights, places) = known
+                .entry(boundary.to_owned())
+                .or_insert_with(|| above(&self.fields, boundary, height, &samples).unwrap_or_default());
+            for (q, state) in self.states_at(places).into_iter().enumerate() {
+                let u = std::array::from_fn(|d| match &state {
+                    Some(state) if d < self.dim => state[d],
+                    _ => 0.0,
+                });
+                let t = stress(model, self.viscosity, u, samples.normals[q], heights[q]);
+                samples.diffusive[q][..self.dim].copy_from_slice(&t[..self.dim]);
+            }
+            samples.distances.clone_from(heights);
+        }
+        Some(samples)
     }
 
     fn states_at(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>> {

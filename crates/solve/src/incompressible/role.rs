@@ -1,6 +1,8 @@
 //! What a boundary is for velocity and pressure.
 
 use crate::setup::BoundaryKind;
+use dgsuite_ops::Height;
+use dgsuite_physics::WallModel;
 use std::collections::BTreeMap;
 
 /// The condition that a kind of boundary sets for velocity and pressure.
@@ -8,7 +10,7 @@ use std::collections::BTreeMap;
 pub(super) enum Role {
     /// The velocity is prescribed.
     Wall,
-    /// The normal velocity is zero, without friction.
+    /// The normal velocity is zero, without friction, or with that of a wall model.
     Symmetry,
     /// The pressure is prescribed.
     Open,
@@ -20,6 +22,7 @@ impl Role {
         match kind {
             BoundaryKind::Prescribed(_) | BoundaryKind::NoSlipWall { .. } => Some(Self::Wall),
             BoundaryKind::Symmetry | BoundaryKind::SlipWall => Some(Self::Symmetry),
+            kind if model(kind).is_some() => Some(Self::Symmetry),
             BoundaryKind::Open { .. } | BoundaryKind::Outflow | BoundaryKind::PressureOutlet { .. } => {
                 Some(Self::Open)
             }
@@ -35,4 +38,12 @@ impl Role {
 /// The names of the boundaries with a role, in the order of the set-up.
 pub(super) fn named(kinds: &BTreeMap<String, BoundaryKind>, role: Role) -> Vec<&str> {
     kinds.iter().filter(|(_, kind)| Role::of(kind) == Some(role)).map(|(name, _)| name.as_str()).collect()
+}
+
+/// The model of a wall and its height, if the condition has them.
+pub(super) fn model(kind: &BoundaryKind) -> Option<(WallModel, Height)> {
+    match kind {
+        BoundaryKind::Own(own) => own.model().zip(own.height()),
+        _ => None,
+    }
 }

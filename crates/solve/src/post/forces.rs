@@ -159,6 +159,8 @@ mod tests {
             scalars: 0,
             traction: angles.iter().map(|&a| stress(a)).collect(),
             heat: vec![2.0; N],
+            u_tau: Vec::new(),
+            y_plus: Vec::new(),
         }
     }
 

@@ -22,6 +22,10 @@ pub struct Curves {
     pub stress: Vec<[f64; 3]>,
     /// Heat into the wall.
     pub heat: Vec<f64>,
+    /// Friction velocity.
+    pub u_tau: Vec<f64>,
+    /// [`Surface::y_plus`].
+    pub y_plus: Vec<f64>,
 }
 
 /// In two dimensions, a point where the friction on a wall changes its sign.
@@ -59,7 +63,10 @@ pub fn curves(surface: &Surface, scales: &Scales, dim: usize) -> Curves {
         out.p.push(pressure[i]);
         out.scale = out.scale.max(pressure[i].abs() / q);
         out.stress.push(stress);
-        out.heat.push(surface.heat.get(i).copied().unwrap_or(0.0));
+        let of = |values: &[f64]| values.get(i).copied().unwrap_or(0.0);
+        out.heat.push(of(&surface.heat));
+        out.u_tau.push(of(&surface.u_tau));
+        out.y_plus.push(of(&surface.y_plus));
     }
     out
 }

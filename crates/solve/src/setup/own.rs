@@ -39,8 +39,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use dgsuite_ops::{BoundaryKernel, BoundaryOf, DiffusiveBoundaryOf, PointKernels, Pointwise, WithDiffusion};
-use dgsuite_physics::{Boundary, DiffusiveBoundary, Euler, NavierStokes, NumericalFlux};
+use dgsuite_ops::{
+    AboveWallOf, BoundaryKernel, BoundaryOf, DiffusiveBoundaryOf, Height, PointKernels, Pointwise,
+    WithDataAbove, WithDiffusion,
+};
+use dgsuite_physics::{
+    AboveWall, Boundary, DiffusiveBoundary, Euler, NavierStokes, NumericalFlux, WallModel,
+};
 
 /// A numerical flux of a gas in the plane and in space, in double and in single precision.
 pub trait OwnFlux: fmt::Debug + Send + Sync {
@@ -125,6 +130,21 @@ pub trait OwnCondition: fmt::Debug + Send + Sync {
     /// The thickness of a layer with the friction of the condition, `μ v/l`: elements that are much thicker
     /// make it stiff.
     fn friction_length(&self) -> Option<f64>;
+
+    /// The height above the boundary from which the condition takes a state, if it does.
+    fn height(&self) -> Option<Height> {
+        None
+    }
+
+    /// The wall model, if the condition is one.
+    fn model(&self) -> Option<WallModel> {
+        None
+    }
+
+    /// What the name does not say, for people.
+    fn details(&self) -> Option<String> {
+        None
+    }
 
     /// The kernels of a gas in the plane.
     fn plane(&self, law: Euler) -> Box<dyn BoundaryKernel<f64>>;
@@ -212,4 +232,80 @@ where
     B: DiffusiveBoundary<NavierStokes, 2, 4> + DiffusiveBoundary<NavierStokes, 3, 5>,
 {
     Arc::new(ConditionOf { condition, is_wall: true, friction_length })
+}
+
+/// A wall with its height, and the model that uses it.
+#[derive(Debug)]
+struct AboveOf<B> {
+    wall: ConditionOf<B>,
+    height: Height,
+    model: WallModel,
+}
+
+/// The methods of a wall with a height for one dimension and precision.
+macro_rules! kernels_above {
+    ($gas:ident, $viscous:ident, $t:ty, $d:literal, $n:literal) => {
+        fn $gas(&self, law: Euler) -> Box<dyn BoundaryKernel<$t>> {
+            self.wall.$gas(law)
+        }
+
+        fn $viscous(&self, law: NavierStokes) -> Box<dyn BoundaryKernel<$t>> {
+            let Self { wall, height, .. } = self;
+            let above =
+                AboveWallOf::<_, _, $d, $n> { diffusion: law, condition: wall.condition, height: *height };
+            Box::new(WithDataAbove::<$t> { condition: wall.$viscous(law), above: Box::new(above) })
+        }
+    };
+}
+
+impl<B> OwnCondition for AboveOf<B>
+where
+    B: Boundary<Euler, 2, 4> + Boundary<Euler, 3, 5> + Copy + fmt::Debug,
+    B: DiffusiveBoundary<NavierStokes, 2, 4> + DiffusiveBoundary<NavierStokes, 3, 5>,
+    B: AboveWall<NavierStokes, 2, 4> + AboveWall<NavierStokes, 3, 5>,
+{
+    fn name(&self) -> &'static str {
+        self.wall.name()
+    }
+
+    fn is_wall(&self) -> bool {
+        true
+    }
+
+    fn friction_length(&self) -> Option<f64> {
+        None
+    }
+
+    fn height(&self) -> Option<Height> {
+        Some(self.height)
+    }
+
+    fn details(&self) -> Option<String> {
+        let at = match self.height {
+            Height::Length(h) => format!("at the height {h}"),
+            Height::Share(share) => format!("at {share} of the thickness of the elements"),
+        };
+        Some(format!("{} {at}", self.model.name()))
+    }
+
+    fn model(&self) -> Option<WallModel> {
+        Some(self.model)
+    }
+
+    kernels_above!(plane, viscous_plane, f64, 2, 4);
+    kernels_above!(space, viscous_space, f64, 3, 5);
+    kernels_above!(plane_single, viscous_plane_single, f32, 2, 4);
+    kernels_above!(space_single, viscous_space_single, f32, 3, 5);
+}
+
+/// [`wall`] for a wall whose friction and heat flux follow from the state at a height above it, by this
+/// model.
+pub fn wall_with_height<B>(condition: B, model: WallModel, height: Height) -> Arc<dyn OwnCondition>
+where
+    B: Boundary<Euler, 2, 4> + Boundary<Euler, 3, 5> + Copy + fmt::Debug,
+    B: DiffusiveBoundary<NavierStokes, 2, 4> + DiffusiveBoundary<NavierStokes, 3, 5>,
+    B: AboveWall<NavierStokes, 2, 4> + AboveWall<NavierStokes, 3, 5>,
+{
+    let wall = ConditionOf { condition, is_wall: true, friction_length: None };
+    Arc::new(AboveOf { wall, height, model })
 }

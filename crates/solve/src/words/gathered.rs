@@ -101,6 +101,7 @@ pub(crate) fn write_faces(faces: &BoundarySamples, global: &[u32], words: &mut W
     words.points(&faces.points);
     words.points(&faces.normals);
     words.reals(faces.weights.iter().copied());
+    words.reals(faces.distances.iter().copied());
     for rows in [&faces.inner, &faces.states, &faces.inviscid, &faces.diffusive] {
         words.rows(rows);
     }
@@ -120,6 +121,7 @@ pub(crate) fn merge_faces(messages: &[Vec<u8>]) -> BoundarySamples {
             points: reader.points(),
             normals: reader.points(),
             weights: reader.reals(),
+            distances: reader.reals(),
             inner: reader.rows(),
             states: reader.rows(),
             inviscid: reader.rows(),
@@ -143,6 +145,7 @@ pub(crate) fn merge_faces(messages: &[Vec<u8>]) -> BoundarySamples {
         out.points.extend_from_slice(&faces.points[points.clone()]);
         out.normals.extend_from_slice(&faces.normals[points.clone()]);
         out.weights.extend_from_slice(&faces.weights[points.clone()]);
+        out.distances.extend_from_slice(&faces.distances[points.clone()]);
         out.inner.extend_from_slice(&faces.inner[points.clone()]);
         out.states.extend_from_slice(&faces.states[points.clone()]);
         out.inviscid.extend_from_slice(&faces.inviscid[points.clone()]);

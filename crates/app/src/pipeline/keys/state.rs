@@ -286,6 +286,24 @@ pub(super) const KEYS: &[Key] = &[
     .of(NAVIER_STOKES)
     .with(WALL),
     key(
+        "boundaries.<name>.model",
+        &[Words(&["reichardt", "spalding"])],
+        Says("none: the mesh resolves the layer at the wall"),
+        "The wall model: friction and heat flux follow from the state at the height `exchange` and from the mean \
+         profile of a turbulent boundary layer.",
+    )
+    .of(VISCOUS)
+    .with(WALL),
+    key(
+        "boundaries.<name>.exchange",
+        &[Words(&["auto"]), POSITIVE],
+        Value("auto"),
+        "The height above the wall from which `model` takes the state; `auto` is 0.8 of the thickness of the \
+         elements at the wall.",
+    )
+    .of(VISCOUS)
+    .with(WALL),
+    key(
         "boundaries.<name>.velocity",
         &[COMPONENTS, Section],
         Says("0: the wall is at rest"),

@@ -94,6 +94,7 @@ boundaries:
   a: { type: no-slip-wall, adiabatic: false, temperature: 1, velocity: { u: 1, v: 2, w: 3 } }
   b: { type: no-slip-wall, rotation: { omega: 1, centre: [0, 0, 0], axis: [0, 0, 1] } }
   g: { type: slip-length-wall, slip_length: 0.5 }
+  h: { type: no-slip-wall, model: reichardt, exchange: 0.1 }
   c: { type: subsonic-inflow, total_pressure: 1, total_temperature: 1, direction: { x: 1, y: 2, z: 3 } }
   d: { type: pressure-outlet, p: 1, temperature: 1, velocity: { u: 1, v: 2, w: 3 } }
   e: { type: dirichlet, rho: 1, u: 0, v: 0, p: 1 }

@@ -1,11 +1,14 @@
-//! Walls with friction like that of a thin layer, which makes explicit steps stiff.
+//! Walls with friction like that of a thin layer, which makes explicit steps stiff, and wall models that take
+//! the state from there.
 
 use crate::models::state::{BoundarySpec, Condition};
 use crate::plan::boundaries::prescribed::{outward, sides_of};
+use dgsuite_ops::Height;
 use dgsuite_solve::RankMesh;
 
 /// Warns if the layer is much thinner than the elements at the wall, divided by (p + 1)²: the step is not
-/// bounded by its friction.
+/// bounded by its friction. Warns too if a wall model takes the state from below the first nodes, at the
+/// thickness of the elements divided by p + 1.
 pub(crate) fn check(specs: &[BoundarySpec], on_rank: &RankMesh, order: usize) -> Vec<String> {
     if on_rank.is_part() {
         return Vec::new();
@@ -13,7 +16,6 @@ pub(crate) fn check(specs: &[BoundarySpec], on_rank: &RankMesh, order: usize) ->
     let mesh = on_rank.seen();
     let warning = |spec: &BoundarySpec| {
         let Condition::Own(condition) = &spec.condition else { return None };
-        let length = condition.friction_length()?;
         let name = &spec.name.value;
         let thickness = sides_of(mesh, name).into_iter().map(|side| {
             let (n, at) = (outward(side, mesh), mesh.side_centroid(side));
@@ -22,6 +24,16 @@ pub(crate) fn check(specs: &[BoundarySpec], on_rank: &RankMesh, order: usize) ->
             vertices.map(depth).fold(0.0, f64::max)
         });
         let thinnest = thickness.fold(f64::INFINITY, f64::min);
+        if let Some(Height::Length(height)) = condition.height() {
+            let least = thinnest / (order + 1) as f64;
+            return (height < least).then(|| {
+                format!(
+                    "boundaries.{name}: `exchange: {height}` is below the first nodes of the solution, {least:.1e}: the \
+                     flow there is wrong, and steps may be unstable; `auto` is near the far side of the elements"
+                )
+            });
+        }
+        let length = condition.friction_length()?;
         let least = thinnest / ((order + 1) * (order + 1)) as f64;
         (length < LEAST * least).then(|| {
             format!(

@@ -187,6 +187,7 @@ fn in_words(path: &str) -> Option<String> {
         "error" => return norm(rest),
         "wall" => {
             let names = [
+                ("y_plus_max", "largest y+ of a wall"),
                 ("cp_min", "smallest pressure coefficient"),
                 ("cp_max", "largest pressure coefficient"),
                 ("cf_max", "largest friction coefficient"),

@@ -63,6 +63,8 @@ mod tests {
             scalars: 0,
             traction: Vec::new(),
             heat: Vec::new(),
+            u_tau: Vec::new(),
+            y_plus: Vec::new(),
         };
         assert_eq!(inflow(&surface), Some(0.5));
     }

@@ -1,6 +1,7 @@
 //! Boundaries under diffusion on a device: jumps before the first pass, fluxes after it.
 
 use crate::cuda::parts::device_group::DeviceGroup;
+use crate::cuda::terms::above_wall::DataAbove;
 use crate::cuda::terms::boundary::{Accrual, DeviceBoundaries, Run};
 use crate::cuda::text::kernel_text::{LawText, POINT_THREADS, parameter_values, pointwise};
 use crate::cuda::text::published::Shared;
@@ -22,7 +23,15 @@ pub(crate) fn diffusive_text<T: PackScalar>(
         return Ok(None);
     };
     let law = law.with(|parameters| condition.device_source(parameters))?;
-    let text = include_str!("diffusive_boundary.cu");
+    let above = set.binding.kernel.above();
+    let law = match above {
+        Some(above) => law.with(|parameters| above.device_source(parameters))?,
+        None => law,
+    };
+    let text = match above {
+        Some(_) => concat!(include_str!("diffusive_boundary.cu"), "\n", include_str!("above_wall.cu")),
+        None => include_str!("diffusive_boundary.cu"),
+    };
     let source = pointwise::<T>("diffusive_boundary.cu", text, &law, dim, fields);
     Ok(Some((law, source.define("BLOCK", POINT_THREADS))))
 }
@@ -31,6 +40,8 @@ pub(crate) fn diffusive_text<T: PackScalar>(
 pub(crate) struct DiffusiveBoundary<T: PackScalar> {
     jumps: Function,
     fluxes: Function,
+    /// The computation of the data from above the boundary, if they come from there.
+    above: Option<DataAbove<T>>,
     parameters: Vec<T>,
     /// The coefficient of the diffusive flux of each point's element; empty if it has none.
     coefficients: DeviceBuffer<T>,
@@ -53,6 +64,7 @@ impl<T: PackScalar> DiffusiveBoundary<T> {
         Ok(Some(Self {
             jumps: module.function("face_jumps")?,
             fluxes: module.function("face_fluxes")?,
+            above: set.above.as_ref().map(|above| DataAbove::new(cuda, &module, above)).transpose()?,
             parameters: parameter_values(&law.parameters),
             coefficients: DeviceBuffer::from_slice(cuda, "coefficients", &coefficients)?,
             fields,
@@ -60,7 +72,7 @@ impl<T: PackScalar> DiffusiveBoundary<T> {
         }))
     }
 
-    /// Computes the jumps `u_b − u⁻` from the state at `u`.
+    /// Computes the jumps `u_b − u⁻` from the state at `u`; before, the data from above the boundary.
     pub(crate) fn launch_jumps(
         &mut self,
         cuda: &Cuda,
@@ -70,6 +82,9 @@ impl<T: PackScalar> DiffusiveBoundary<T> {
         boundary: usize,
         shared: &Shared<T>,
     ) -> Result<(), GpuError> {
+        if let Some(above) = &mut self.above {
+            above.launch(cuda, u, boundaries.data[boundary].ptr(), &self.parameters)?;
+        }
         for run in boundaries.runs_of(boundary) {
             self.args.clear();
             self.args.value(groups[run.group].inner_trace(u, &run.points, false)).buffer(&run.normal);

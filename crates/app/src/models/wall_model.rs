@@ -1,0 +1,49 @@
+//! The keys `model` and `exchange` of a no-slip wall: a wall model in place of a resolved wall.
+
+use super::state::Condition;
+use crate::file::every::AUTO;
+use crate::file::node::Value;
+use crate::file::problem::InputError;
+use crate::file::quantity::Quantity;
+use crate::file::section::Section;
+use dgsuite_ops::Height;
+use dgsuite_physics::{ModelledWall, WallModel};
+use dgsuite_solve::own::wall_with_height;
+
+/// The height with `exchange: auto`: this share of the thickness of the elements at the wall. Near the far
+/// side of an element the solution is better than near the wall, where the model is coarse.
+const SHARE: f64 = 0.8;
+
+/// Turns a no-slip wall into one with a model, if the section has one.
+///
+/// # Errors
+/// Keys that a wall with a model does not have, and `exchange` without a model.
+pub(super) fn read(section: &Section<'_>, wall: Condition) -> Result<Condition, InputError> {
+    let words = WallModel::ALL.map(|model| (model.name(), model));
+    let Some(model) = section.choice("model", &words)? else {
+        if section.node("exchange").is_some() {
+            return Err(section.missing("model", "reichardt or spalding, the model that uses `exchange`"));
+        }
+        return Ok(wall);
+    };
+    for key in ["velocity", "rotation"] {
+        if section.node(key).is_some() {
+            let belongs = "a wall without `model`: a wall with one is at rest";
+            return Err(section.misplaced(key, "a wall with a model", belongs));
+        }
+    }
+    let temperature = match wall {
+        Condition::NoSlipWall { temperature: Some(Quantity::Constant(t)), .. } => Some(t.value),
+        Condition::NoSlipWall { temperature: Some(Quantity::Formula(formula)), .. } => {
+            return Err(InputError::range(&formula, "a number on a wall with a model"));
+        }
+        _ => None,
+    };
+    let height = match section.node("exchange") {
+        Some(node) if matches!(&node.value, Value::Text(word) if word == AUTO) => Height::Share(SHARE),
+        Some(_) => section.positive("exchange")?.map_or(Height::Share(SHARE), |h| Height::Length(h.value)),
+        None => Height::Share(SHARE),
+    };
+    let condition = ModelledWall { model: model.value, temperature };
+    Ok(Condition::Own(wall_with_height(condition, model.value, height)))
+}
