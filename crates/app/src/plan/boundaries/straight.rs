@@ -23,6 +23,7 @@ pub(crate) fn check(specs: &[BoundarySpec], on_rank: &RankMesh, order: usize) ->
         let or = match &spec.condition {
             Condition::SlipWall => ", or use `curved-slip-wall`",
             Condition::NoSlipWall { .. } => "",
+            Condition::Own(own) if own.is_wall() => "",
             _ => return None,
         };
         let degrees = angle.to_degrees();
