@@ -55,6 +55,7 @@ use dgsuite_output::writer::WriterError;
 use dgsuite_output::writer::csv::{Columns, Table};
 use dgsuite_output::writer::plot::Chart;
 use dgsuite_solve::flow::Flow;
+use dgsuite_solve::post::homogeneous::NotInColumns;
 use dgsuite_solve::{RankMesh, SystemError};
 
 /// All monitors, in the order of the table of keys.
@@ -252,6 +253,16 @@ pub trait Monitor: Send + Sync {
     /// The columns of its table, after step and time.
     fn columns(&self, variables: &Variables) -> Vec<String>;
 
+    /// The columns where the solution determines them, such as those of a boundary's points: these begin with
+    /// [`columns`](Self::columns). Collective.
+    ///
+    /// # Errors
+    /// The errors of the solver, and a solution that cannot be recorded.
+    fn columns_of(&self, variables: &Variables, solver: &Flow) -> Result<Vec<String>, MonitorError> {
+        let _ = solver;
+        Ok(self.columns(variables))
+    }
+
     /// Evaluates a row without step and time; `None` if there is none now.
     ///
     /// # Errors
@@ -353,6 +364,9 @@ pub enum MonitorError {
     /// A result could not be written.
     #[error("{0}")]
     Writer(#[from] WriterError),
+    /// There are no means over a direction.
+    #[error("{0}")]
+    NotInColumns(#[from] NotInColumns),
 }
 
 /// The last values of all monitors, as they stand in the summary.

@@ -5,6 +5,7 @@ pub mod batches;
 pub mod cut;
 pub mod forces;
 pub mod history;
+pub mod homogeneous;
 pub mod line;
 pub mod points;
 pub mod settled;

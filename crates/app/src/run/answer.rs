@@ -104,6 +104,14 @@ fn of_forces(forces: &Value) -> String {
 }
 
 fn of_wall(wall: &Value) -> String {
+    let mut parts = at_wall(wall);
+    if let Some(mean) = wall.get("mean") {
+        parts.push(format!("means {}", at_wall(mean).join(", ")));
+    }
+    parts.join(", ")
+}
+
+fn at_wall(wall: &Value) -> Vec<String> {
     let mut parts = some(wall, &["cp_min", "cp_max", "cf_max", "y_plus_max"]);
     for turn in ["separation", "attachment"] {
         let points = wall.get(turn).and_then(Value::as_object).into_iter().flatten();
@@ -115,7 +123,7 @@ fn of_wall(wall: &Value) -> String {
             parts.push(format!("{turn} at {}", shown.join(", ")));
         }
     }
-    parts.join(", ")
+    parts
 }
 
 #[cfg(test)]

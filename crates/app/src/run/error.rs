@@ -8,6 +8,7 @@ use crate::code::Code;
 use crate::monitors::MonitorError;
 use dgsuite_output::writer::WriterError;
 use dgsuite_solve::SystemError;
+use dgsuite_solve::post::homogeneous::NotInColumns;
 
 /// Why a run stopped before its end. Exit code 1.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +19,9 @@ pub enum RunError {
     /// A result could not be written.
     #[error("{0}")]
     Writer(#[from] WriterError),
+    /// A monitor has no means over the direction that it was given.
+    #[error("{0}: `over` of a monitor needs those, which meshes of `mesh.extrude` and `mesh.generate` have")]
+    NotInColumns(#[from] NotInColumns),
     /// Step control cannot continue: the stable step is not a positive number, or time does not advance.
     #[error("{0}")]
     Time(#[from] TimeError),
@@ -145,6 +149,7 @@ impl From<&RunError> for Code {
         match error {
             RunError::System(error) => error.into(),
             RunError::Writer(error) => error.into(),
+            RunError::NotInColumns(_) => Self::OutOfRange,
             RunError::Time(error) => error.into(),
             RunError::TooFast { .. }
             | RunError::TooFastAtBoundary { .. }
@@ -160,6 +165,7 @@ impl From<MonitorError> for RunError {
         match error {
             MonitorError::System(error) => Self::System(error),
             MonitorError::Writer(error) => Self::Writer(error),
+            MonitorError::NotInColumns(error) => Self::NotInColumns(error),
         }
     }
 }

@@ -217,7 +217,7 @@ impl Run for FlowRun {
         let mut counts = Counts::default();
         let mut output_s = 0.0;
         let mut explained = false;
-        let opened = Outputs::open(plan, directory.clone(), start);
+        let opened = Outputs::open(plan, directory.clone(), &self.solver, start);
         let opened = match self.solver.any(opened.is_err()) {
             Ok(true) => opened.and(Err(WriterError::Elsewhere.into())),
             Ok(false) => opened,

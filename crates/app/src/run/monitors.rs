@@ -25,21 +25,26 @@ pub struct Recorder<'a> {
     columns: Vec<String>,
 }
 
-/// Opens the tables of a plan's monitors; the tables of a continued run continue at its start.
+/// Opens the tables of a plan's monitors; the tables of a continued run continue at its start. Collective.
 ///
 /// # Errors
-/// Errors of the file system, or a table with other columns.
+/// Errors of the file system, a table with other columns, or a solution that a monitor cannot record.
 pub fn open<'a>(
     plan: &'a Plan,
     directory: &Directory,
+    solver: &Flow,
     now: TimePoint,
 ) -> Result<Vec<Recorder<'a>>, RunError> {
+    // All ranks ask all monitors before one of them can fail.
+    let columns: Vec<_> =
+        plan.monitors.iter().map(|m| m.monitor.columns_of(&plan.variables, solver)).collect();
     plan.monitors
         .iter()
         .zip(tables(&plan.monitors, &plan.variables))
-        .map(|(monitor, (file, _))| {
+        .zip(columns)
+        .map(|((monitor, (file, _)), columns)| {
             let path = directory.monitor(&file)?;
-            let columns = monitor.monitor.columns(&plan.variables);
+            let columns = columns?;
             let names: Vec<&str> =
                 ["step", "time"].into_iter().chain(columns.iter().map(String::as_str)).collect();
             let table = if plan.restart.is_some() {

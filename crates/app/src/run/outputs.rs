@@ -86,11 +86,16 @@ pub enum Moment {
 }
 
 impl<'a> Outputs<'a> {
-    /// Opens the results; the results of a continued run continue at `now`.
+    /// Opens the results; the results of a continued run continue at `now`. Collective.
     ///
     /// # Errors
     /// Errors of the file system, or results of another program.
-    pub fn open(plan: &'a Plan, directory: Directory, now: TimePoint) -> Result<Self, RunError> {
+    pub fn open(
+        plan: &'a Plan,
+        directory: Directory,
+        solver: &Flow,
+        now: TimePoint,
+    ) -> Result<Self, RunError> {
         let saved = plan.restart.as_ref().map(|(_, saved)| saved);
         let triggers =
             Triggers::new(&plan.conditions, saved.and_then(|saved| saved.section(triggers::SECTION)));
@@ -112,7 +117,7 @@ impl<'a> Outputs<'a> {
             Ok(Open { kind: output.kind, from: output.from, writer, newest: None })
         };
         Ok(Self {
-            monitors: monitors::open(plan, &directory, now)?,
+            monitors: monitors::open(plan, &directory, solver, now)?,
             outputs: plan.outputs.iter().map(open).collect::<Result<_, _>>()?,
             triggers,
             control: None,

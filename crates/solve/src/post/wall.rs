@@ -1,14 +1,17 @@
 //! Pressure, friction and heat along a wall, in order; points of separation and attachment.
 
 use super::forces::Scales;
+use super::homogeneous::{self, NotInColumns, turned_back};
 use super::{Surface, dot};
 
 /// The quantities along a wall, in the order of its points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curves {
-    /// Points; in two dimensions ordered along the wall, with the domain to the left.
+    /// Points; in two dimensions ordered along the wall, with the domain to the left. Of means over a
+    /// homogeneous direction the same, seen against that direction.
     pub points: Vec<[f64; 3]>,
-    /// In two dimensions the length along the wall from the first point; in three 0.
+    /// In two dimensions, and of means over a direction, the length along the wall from the first point; in
+    /// three 0.
     pub arc: Vec<f64>,
     /// `C_p = (p − p∞)/(½ρ|v|²)`.
     pub cp: Vec<f64>,
@@ -69,6 +72,19 @@ pub fn curves(surface: &Surface, scales: &Scales, dim: usize) -> Curves {
         out.y_plus.push(of(&surface.y_plus));
     }
     out
+}
+
+/// Computes the curves of a wall in three dimensions from its means over the homogeneous direction `axis`, in
+/// the order of a wall in two dimensions.
+///
+/// # Errors
+/// As [`homogeneous::means`].
+pub fn curves_over(surface: &Surface, scales: &Scales, axis: usize) -> Result<Curves, NotInColumns> {
+    let mut curves = curves(&homogeneous::means(surface, axis)?, scales, 2);
+    for x in curves.points.iter_mut().chain(&mut curves.stress) {
+        *x = turned_back(*x, axis);
+    }
+    Ok(curves)
 }
 
 /// The direction along a wall in two dimensions: the outward normal turned to the left by 90 degrees.

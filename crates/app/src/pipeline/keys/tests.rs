@@ -129,7 +129,7 @@ monitors:
         direction: [1, 0]
         lift: [0, 1]
         origin: [0, 0]
-  - wall: { boundary: [a], every: 1, reference: *scales }
+  - wall: { boundary: [a], every: 1, reference: *scales, over: z }
   - recirculation: { from: [0, 0], to: [1, 0], every: 1 }
 checks:
   - { value: error.l2.rho, below: 1 }
@@ -172,7 +172,7 @@ monitors:
   - probe: { from: { when: t > 1 }, points: [[0, 0]], fields: [u], every_steps: 1 }
   - sample: { from: { when: t > 1 }, points: [[0, 0]], fields: [u] }
   - forces: { from: { when: t > 1 }, boundary: a, every_steps: 1 }
-  - wall: { from: { when: t > 1 }, boundary: a, every_steps: 1 }
+  - wall: { from: { when: t > 1 }, boundary: a, every_steps: 1, means: false }
   - recirculation: { from: [0, 0], to: [1, 0], every_steps: 1 }
 ",
     "

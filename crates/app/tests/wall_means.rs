@@ -1,0 +1,108 @@
+//! Means of wall curves over time and over a homogeneous direction, from the command line.
+
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
+
+#[path = "support/case.rs"]
+mod support;
+
+use std::fs;
+use support::{Case, number};
+
+/// Rolls over a wall: the friction has the sign of sin 2πx, until the pressure turns it around; x = 1/2 is a
+/// plane of symmetry. The viscosity of the mesh in space needs the factor of the plane's.
+const ROLLS: &str = "\
+title: Rolls over a wall
+mesh:
+  generate: { shape: quad, cells: [4, 3] }
+  map: { order: 2, x: x, y: y*(0.5 + 0.5*y) + 0.05*cos(2*pi*x)*(1 - y) }
+  periodic: [[xmin, xmax]]
+physics: { model: navier-stokes, reference: { mach: 0.3, reynolds: 100, length: 1 } }
+space: { order: 2, viscous: { br2: { eta: 6 } } }
+initial: { rho: 1, u: 0.2*sin(2*pi*x)*y*(1 - y), v: 0, p: p_ref }
+boundaries:
+  ymin: { type: no-slip-wall }
+  ymax: { type: no-slip-wall }
+time: { dt: 2e-3, end: 0.1 }
+output: { fields: none, checkpoint: { every: 0.05 } }
+monitors:
+  - wall: { boundary: ymin, every_steps: 1, means: true, reference: { area: 1 } }
+";
+
+const IN_SPACE: [&str; 3] =
+    ["mesh.extrude={length: 0.3, layers: 2}", "initial.w=0", "monitors.0.wall.over=z"];
+
+/// The arguments for settings.
+fn set<'a>(settings: &[&'a str]) -> Vec<&'a str> {
+    settings.iter().flat_map(|setting| ["--set", *setting]).collect()
+}
+
+/// The columns x, cp, cf of a table of means.
+fn means(case: &Case) -> Vec<[f64; 3]> {
+    case.table("out/case/monitors/wall-mean.csv").iter().map(|row| [row[1], row[4], row[5]]).collect()
+}
+
+#[test]
+fn means_are_those_of_the_curves_in_time() {
+    let case = Case::new(ROLLS);
+    let summary = case.run(&[]);
+    assert_eq!(number(&summary, "/wall/ymin/mean/rows"), 51.0);
+    // Step, time and the four extremes come before the values of the first point.
+    let rows = case.table("out/case/monitors/wall.csv");
+    let means = means(&case);
+    let curve = case.table("out/case/monitors/wall-curve.csv");
+    assert_eq!((rows[0].len(), curve.len()), (6 + 3 * means.len(), means.len()));
+    for (i, [x, cp, cf]) in means.iter().enumerate() {
+        assert_eq!(*x, curve[i][1]);
+        for (k, mean) in [(0, cp), (1, cf)] {
+            let at = |row: &Vec<f64>| row[6 + 3 * i + k];
+            let sum: f64 = rows.windows(2).map(|w| 0.5 * (w[1][1] - w[0][1]) * (at(&w[0]) + at(&w[1]))).sum();
+            assert!((sum / 0.1 - mean).abs() < 1e-12 * (1.0 + mean.abs()), "{i}: {sum} {mean}");
+            // The last row is the curve.
+            assert_eq!(at(&rows[50]), curve[i][4 + k]);
+        }
+    }
+    // The friction changes its sign where the rolls meet again: their pressure has turned the flow at the
+    // wall around.
+    assert_eq!(number(&summary, "/wall/ymin/mean/attachment/count"), 1.0);
+    let x = number(&summary, "/wall/ymin/mean/attachment/0/x");
+    assert!((x - 0.5).abs() < 1e-9, "{x}");
+}
+
+#[test]
+fn means_over_a_direction_are_the_curves_of_the_plane() {
+    let (plane, space) = (Case::new(ROLLS), Case::new(ROLLS));
+    let [of_plane, of_space] = [plane.run(&[]), space.run(&set(&IN_SPACE))];
+    let [a, b] = [means(&plane), means(&space)];
+    assert_eq!(a.len(), b.len());
+    for (a, b) in a.iter().zip(&b) {
+        assert!((0..3).all(|k| (a[k] - b[k]).abs() < 1e-5), "{a:?} {b:?}");
+    }
+    for path in ["/wall/ymin/attachment/0/x", "/wall/ymin/mean/attachment/0/x"] {
+        let [a, b] = [&of_plane, &of_space].map(|summary| number(summary, path));
+        assert!((a - b).abs() < 1e-6, "{path}: {a} {b}");
+    }
+}
+
+#[test]
+fn means_of_a_continued_run_are_those_of_one_run() {
+    let (whole, parts) = (Case::new(ROLLS), Case::new(ROLLS));
+    whole.run(&set(&IN_SPACE));
+    parts.run(&set(&[&IN_SPACE[..], &["time.end=0.05"]].concat()));
+    parts.run(&[&set(&IN_SPACE)[..], &["--restart", "latest"]].concat());
+    let bytes = |case: &Case| fs::read(case.path("out/case/monitors/wall-mean.csv")).unwrap();
+    assert!(bytes(&whole) == bytes(&parts));
+}
+
+#[test]
+fn directions_without_means_are_refused() {
+    let refused = |settings: &[&str], words: &[&str]| {
+        let outcome = Case::new(ROLLS).dgsuite(&[&["run", "case.yaml"], &set(settings)[..]].concat());
+        let message = outcome.stderr;
+        assert_ne!(outcome.code, 0);
+        words.iter().for_each(|word| assert!(message.contains(word), "{message}"));
+    };
+    refused(&["monitors.0.wall.over=z"], &["`monitors.0.wall.over`", "a mesh in space"]);
+    refused(&IN_SPACE[..2], &["`monitors.0.wall.means`", "`over: z` beside it"]);
+    let wrong = [IN_SPACE[0], IN_SPACE[1], "monitors.0.wall.over=y"];
+    refused(&wrong, &["no other points of the boundary beside it in the direction y", "mesh.extrude"]);
+}
