@@ -109,6 +109,10 @@ fn a_run_without_a_limiter_that_fails_names_the_filter() {
     };
     let without = failed(&["--set", "space.shock=none"]);
     assert!(without.contains("hint: try `space.shock: entropy-filter`"), "{without}");
+    assert!(!without.contains("`space.riemann"), "{without}");
+    // A flux with little dissipation is a cause of its own.
+    let low = failed(&["--set", "space={order: 3, riemann: roe-low-mach}"]);
+    assert!(low.contains("otherwise `space.riemann: roe`, which dissipates more"), "{low}");
     let with = failed(&["--set", "time.cfl=50", "--set", "time.retries=0"]);
     assert!(with.contains("hint: try a smaller time.cfl"), "{with}");
 }

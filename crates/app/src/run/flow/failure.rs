@@ -205,8 +205,13 @@ pub(super) fn explain(
             p = setup.order
         ));
     }
+    // An impulsive start at walls was stable with Roe's own flux, and not with this one at any step.
+    let dissipation = match setup.riemann {
+        Riemann::RoeLowMach if !too_large => "`space.riemann: roe`, which dissipates more, at least at the start; ",
+        _ => "",
+    };
     let size = if start { String::new() } else { format!("a smaller {size}, ") };
-    log.warn(&format!("hint: try {shocks}{flux}{size}a lower space.order, or a finer mesh"));
+    log.warn(&format!("hint: try {shocks}{dissipation}{flux}{size}a lower space.order, or a finer mesh"));
     let outflow = |kind: &BoundaryKind| setup.law.gas().is_some() && matches!(kind, BoundaryKind::Outflow);
     let open: Vec<String> = setup
         .boundaries
