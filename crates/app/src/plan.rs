@@ -218,6 +218,9 @@ impl Plan {
         let specs = &pipeline.boundaries;
         let start = start.map(AsRef::as_ref);
         let boundaries = boundaries::resolve(specs, &mesh, &states, start, &pipeline.place, split);
+        let steady = pipeline.time.steady.is_some();
+        let eddies = each(specs.iter().filter_map(|s| s.turbulence.as_ref()).map(|t| t.not_steady(steady)));
+        let boundaries = both(boundaries, eddies).map(|(boundaries, _)| boundaries);
         let reference = pipeline.physics.reference.as_ref();
         let monitors = monitors::resolve(&pipeline.monitors, &states, &mesh, reference, &pipeline.base);
         // A misspelt name in a monitor makes the checks of its values wrong, too.

@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::inflow::TurbulenceSpec;
 use super::scalars::{self, OnBoundary};
 use super::wall_model;
 use crate::own;
@@ -167,6 +168,8 @@ pub struct BoundarySpec {
     pub condition: Condition,
     /// What it prescribes for scalars of incompressible flow, where `condition` does not have them.
     pub scalars: Vec<OnBoundary>,
+    /// Turbulence on the prescribed state.
+    pub turbulence: Option<TurbulenceSpec>,
 }
 
 /// The kinds of boundary conditions.
@@ -262,7 +265,11 @@ impl BoundarySpec {
                     INCOMPRESSIBLE_FLOW => OnBoundary::read_all(&inner, &condition, &names)?,
                     _ => Vec::new(),
                 };
-                Ok(Self { name, condition, scalars })
+                let turbulence = match condition {
+                    Condition::Dirichlet(_) | Condition::FarField(_) => TurbulenceSpec::read(&inner)?,
+                    _ => None,
+                };
+                Ok(Self { name, condition, scalars, turbulence })
             })
             .collect()
     }
@@ -288,8 +295,8 @@ impl Condition {
             return (own.read)(section).map(Self::Own);
         }
         match kind.value {
-            "dirichlet" => Ok(Self::Dirichlet(StateSpec::read(section, &["type"])?)),
-            "far-field" => Ok(Self::FarField(StateSpec::read(section, &["type"])?)),
+            "dirichlet" => Ok(Self::Dirichlet(StateSpec::read(section, &["type", "turbulence"])?)),
+            "far-field" => Ok(Self::FarField(StateSpec::read(section, &["type", "turbulence"])?)),
             "outflow" if model == INCOMPRESSIBLE_FLOW => open(section, scalars),
             "outflow" => Ok(Self::Outflow),
             "slip-wall" => Ok(Self::SlipWall),

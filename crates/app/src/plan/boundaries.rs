@@ -180,6 +180,19 @@ fn condition(
             return Ok((given.kind(condition), Some(given)));
         }
     };
+    let kind = match (&spec.turbulence, kind) {
+        (None, kind) => kind,
+        (Some(turbulence), BoundaryKind::Prescribed(mean)) => {
+            BoundaryKind::Prescribed(turbulence.on(mean, states, points)?)
+        }
+        (Some(turbulence), BoundaryKind::FarField(mean)) => {
+            BoundaryKind::FarField(turbulence.on(mean, states, points)?)
+        }
+        (Some(turbulence), _) => {
+            let found = turbulence.key().with("turbulence on a state of the state inside");
+            return Err(InputError::range(&found, "formulas of x, y, z and t beside it"));
+        }
+    };
     Ok((kind, None))
 }
 

@@ -1,11 +1,11 @@
 //! Keys of the sections `initial` and `boundaries`.
 
 use crate::file::keys::Absent::{Nothing, Required, Says, Value};
-use crate::file::keys::Kind::{Flag, Formula, List, Number, Section, Text, Vector, Words};
+use crate::file::keys::Kind::{Flag, Formula, List, Number, Section, Text, Vector, Whole, Words};
 use crate::file::keys::Range::{Above, AtLeast, Between};
 use crate::file::keys::{
-    ADVECTION, EULER, EXPLICIT, FLOW, GAS, INCOMPRESSIBLE, Key, NAVIER_STOKES, POISSON, SPACE_TIME, VISCOUS,
-    key,
+    ADVECTION, EULER, EXPLICIT, FLOW, FLUID, GAS, INCOMPRESSIBLE, Key, NAVIER_STOKES, POISSON, SPACE_TIME,
+    VISCOUS, key,
 };
 
 const COMPONENTS: crate::file::keys::Kind =
@@ -162,6 +162,64 @@ pub(super) const KEYS: &[Key] = &[
          that solution.",
     )
     .of(EXPLICIT)
+    .with(STATES),
+    key(
+        "boundaries.<name>.turbulence",
+        &[Section],
+        Says("none: the mean alone"),
+        "Fluctuations of the velocity on the prescribed state: eddies at random places, without divergence, that \
+         pass through the boundary. Their state is a function of place and time, the same on all machines, ranks \
+         and after a restart.",
+    )
+    .of(FLUID)
+    .with(STATES),
+    key(
+        "boundaries.<name>.turbulence.intensity",
+        &[POSITIVE],
+        Nothing,
+        "The root mean square of each component of the fluctuations, relative to the magnitude of `velocity`.",
+    )
+    .of(FLUID)
+    .with(STATES),
+    key(
+        "boundaries.<name>.turbulence.stress",
+        &[Section],
+        Nothing,
+        "The Reynolds stresses, in place of `intensity`.",
+    )
+    .of(FLUID)
+    .with(STATES),
+    key(
+        "boundaries.<name>.turbulence.stress.{uu,vv,ww,uv,uw,vw}",
+        &[Formula("x, y, z")],
+        Value("0"),
+        "A mean product of two components of the fluctuations.",
+    )
+    .of(FLUID)
+    .with(STATES),
+    key(
+        "boundaries.<name>.turbulence.length",
+        &[POSITIVE],
+        Required,
+        "The integral length of the fluctuations along a component. The radius of an eddy is 1.7 of it.",
+    )
+    .of(FLUID)
+    .with(STATES),
+    key(
+        "boundaries.<name>.turbulence.velocity",
+        &[Vector],
+        Required,
+        "The velocity at which the eddies pass, such as the mean over the boundary.",
+    )
+    .of(FLUID)
+    .with(STATES),
+    key(
+        "boundaries.<name>.turbulence.seed",
+        &[Whole(0, usize::MAX)],
+        Value("0"),
+        "A number that chooses the eddies.",
+    )
+    .of(FLUID)
     .with(STATES),
     key(
         "boundaries.<name>.exact",

@@ -97,7 +97,7 @@ boundaries:
   h: { type: no-slip-wall, model: reichardt, exchange: 0.1 }
   c: { type: subsonic-inflow, total_pressure: 1, total_temperature: 1, direction: { x: 1, y: 2, z: 3 } }
   d: { type: pressure-outlet, p: 1, temperature: 1, velocity: { u: 1, v: 2, w: 3 } }
-  e: { type: dirichlet, rho: 1, u: 0, v: 0, p: 1 }
+  e: { type: dirichlet, rho: 1, u: 0, v: 0, p: 1, turbulence: { intensity: 0.1, length: 1, velocity: [1, 0], seed: 1 } }
   f: { type: far-field, exact: { name: couette, u: 1 } }
 time: { scheme: rk4, cfl: 0.5, end: 1, steps: 3 }
 output:
@@ -151,7 +151,7 @@ physics:
 space: { scheme: dg, form: split, split_flux: ranocha, riemann: rusanov, cubature: collocated, viscous: br2 }
 initial: { exact: couette, u: 1 }
 boundaries:
-  a: { type: far-field, rho: 1, u: 0, v: 0, p: 1 }
+  a: { type: far-field, rho: 1, u: 0, v: 0, p: 1, turbulence: { stress: { uu: 1, uv: 0, vv: x^2, ww: 0, uw: 0, vw: 0 }, length: 1, velocity: [1, 0] } }
   b: { type: no-slip-wall, velocity: [1, 0] }
   c: { type: dirichlet, exact: couette, u: 1 }
   d: { type: far-field, exact: couette }

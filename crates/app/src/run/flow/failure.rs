@@ -207,7 +207,9 @@ pub(super) fn explain(
     }
     // An impulsive start at walls was stable with Roe's own flux, and not with this one at any step.
     let dissipation = match setup.riemann {
-        Riemann::RoeLowMach if !too_large => "`space.riemann: roe`, which dissipates more, at least at the start; ",
+        Riemann::RoeLowMach if !too_large => {
+            "`space.riemann: roe`, which dissipates more, at least at the start; "
+        }
         _ => "",
     };
     let size = if start { String::new() } else { format!("a smaller {size}, ") };
