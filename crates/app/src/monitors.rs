@@ -6,6 +6,7 @@
 //! [`KINDS`].
 
 pub mod charts;
+mod directions;
 mod divergence;
 mod error;
 mod flow_rate;
@@ -24,6 +25,7 @@ mod residual;
 mod sample;
 pub mod samples;
 pub mod sampling;
+mod spectrum;
 pub mod surface;
 mod wall;
 
@@ -59,7 +61,7 @@ use dgsuite_solve::post::homogeneous::NotInColumns;
 use dgsuite_solve::{RankMesh, SystemError};
 
 /// All monitors, in the order of the table of keys.
-pub static KINDS: [&Kind; 14] = [
+pub static KINDS: [&Kind; 15] = [
     &residual::MONITOR,
     &error::MONITOR,
     &integral::MONITOR,
@@ -73,6 +75,7 @@ pub static KINDS: [&Kind; 14] = [
     &recirculation::MONITOR,
     &probe::MONITOR,
     &profile::MONITOR,
+    &spectrum::MONITOR,
     &sample::MONITOR,
 ];
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::directions::{self, AXES};
 use super::formulas::{self, Formulas, NamedFormula};
 use super::places::PlacesSpec;
 use super::samples::{Placed, Places};
@@ -23,7 +24,7 @@ use crate::file::keys::{FLUID, key};
 use crate::file::number::grouped;
 use crate::file::problem::mistakes::both;
 use crate::file::problem::{InputError, Problem};
-use crate::file::section::{self, Section};
+use crate::file::section::Section;
 use crate::file::source::Located;
 use crate::models::variables::Variables;
 use dgsuite_output::writer::atomic;
@@ -94,16 +95,11 @@ pub(super) static MONITOR: Kind = Kind {
     chart: charts::all,
 };
 
-const AXES: [&str; 3] = ["x", "y", "z"];
-
 /// The products of velocity components, by direction.
 const PRODUCTS: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [1, 2], [0, 2]];
 
 /// The names of the components.
 const COMPONENTS: [&str; 3] = ["u", "v", "w"];
-
-/// The largest number of places that one row samples.
-const MOST: usize = 10_000_000;
 
 /// The columns of a wall: the square of the friction velocity, and the kinematic viscosity.
 const OF_WALL: [&str; 2] = ["u_tau^2", "nu_wall"];
@@ -114,11 +110,7 @@ fn read(section: &Section<'_>) -> Result<Arc<dyn Spec>, InputError> {
     let line =
         line.ok_or_else(|| section.missing("line", "the ends of a line, { from: [0, 0], to: [0, 1] }"))?;
     let expected = "a list of the homogeneous directions, such as [x, z]";
-    let items = section.list("over")?.ok_or_else(|| section.missing("over", expected))?;
-    let key = section.key("over");
-    let axes: Vec<(&str, usize)> = AXES.iter().copied().zip(0..).collect();
-    let over = items.iter().map(|item| section::choice(item, &key, &axes)).collect::<Result<Vec<_>, _>>()?;
-    section::once(&over.iter().map(|axis| axis.with(AXES[axis.value].to_owned())).collect::<Vec<_>>())?;
+    let over = directions::read(section)?.ok_or_else(|| section.missing("over", expected))?;
     Ok(Arc::new(ProfileSpec {
         line,
         over,
@@ -168,18 +160,9 @@ impl Spec for ProfileSpec {
         let all: Vec<NamedFormula> = velocity.chain(self.fields.iter().cloned()).chain(squares).collect();
         let places = Places::find(&self.line, mesh, context.base);
         let (fields, places) = both(Formulas::resolve(&all, context), places)?;
-        let periods = context.states.periods;
-        for axis in &self.over {
-            if axis.value >= dim || (periods[axis.value] == 0.0 && !mesh.is_part()) {
-                let expected =
-                    "a direction in which opposite sides of the mesh are joined by `mesh.periodic`";
-                return Err(InputError::range(&axis.with(AXES[axis.value]), expected));
-            }
-        }
-        let n = places.points.len().saturating_mul(self.samples.saturating_pow(self.over.len() as u32));
-        if n > MOST {
-            return Err(InputError::range(&line.with(n), format!("at most {MOST} places in all")));
-        }
+        directions::periodic(&self.over, context)?;
+        let per_point = self.samples.saturating_pow(self.over.len() as u32);
+        directions::not_too_many(places.points.len().saturating_mul(per_point), &line)?;
         if let Some(wall) =
             self.wall.as_ref().filter(|wall| !mesh.boundary_names().contains(&wall.value.as_str()))
         {
@@ -188,12 +171,7 @@ impl Spec for ProfileSpec {
             return Err(InputError::at(&wall.place, Problem::UnknownValue { key, found, known }));
         }
         let line: Vec<[f64; 3]> = places.points.iter().map(|(x, _)| *x).collect();
-        let spread = spread(&line, &self.over, self.samples, periods, mesh.seen().as_ref());
-        let find = |x: [f64; 3]| (x, if mesh.is_part() { None } else { mesh.seen().find_point(x) });
-        let points: Vec<Placed> = match (!mesh.is_part()).then(|| dgsuite_mesh::Locator::new(mesh.seen())) {
-            Some(locator) => spread.into_iter().map(|x| (x, locator.find(x))).collect(),
-            None => spread.into_iter().map(find).collect(),
-        };
+        let points = directions::placed(directions::spread(&line, &self.over, self.samples, context), mesh);
         Ok(Box::new(Profile {
             s: places.distances.unwrap_or_default(),
             line,
@@ -216,33 +194,6 @@ impl Spec for ProfileSpec {
         }
         values
     }
-}
-
-/// The points of the line moved along the homogeneous directions, `[point][place]`. A place lies in the
-/// middle of its part of the period, and within the box around the mesh.
-fn spread(
-    line: &[[f64; 3]],
-    over: &[Located<usize>],
-    samples: usize,
-    periods: [f64; 3],
-    mesh: &dgsuite_mesh::Mesh,
-) -> Vec<[f64; 3]> {
-    let least = |d: usize| mesh.points.iter().map(|x| x[d]).fold(f64::INFINITY, f64::min);
-    let least: [f64; 3] = std::array::from_fn(least);
-    let mut points = line.to_vec();
-    for axis in over {
-        let (d, period) = (axis.value, periods[axis.value]);
-        let along = |x: [f64; 3]| {
-            (0..samples).map(move |i| {
-                let mut moved = x;
-                let offset = (i as f64 + 0.5) / samples as f64 * period;
-                moved[d] = least[d] + (x[d] - least[d] + offset).rem_euclid(period);
-                moved
-            })
-        };
-        points = points.into_iter().flat_map(along).collect();
-    }
-    points
 }
 
 struct Profile {

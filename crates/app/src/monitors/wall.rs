@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::directions::AXES;
 use super::surface::{OnBoundaries, SurfaceSpec};
 use super::{
     Context, ENDS, Finished, Kind, Monitor, MonitorError, Now, Spec, Values, beginning, charts, section,
@@ -61,8 +62,6 @@ pub(super) static MONITOR: Kind = Kind {
     read,
     chart: |_, table, x| charts::columns(table, "wall", x, &COLUMNS),
 };
-
-const AXES: [&str; 3] = ["x", "y", "z"];
 
 /// The columns: the extremes along the wall.
 const COLUMNS: [&str; 4] = ["cp_min", "cp_max", "cf_min", "cf_max"];

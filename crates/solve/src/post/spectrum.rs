@@ -94,6 +94,40 @@ pub fn dominant(t: &[f64], x: &[f64]) -> Option<Peak> {
     })
 }
 
+/// The mean squares of the waves of a periodic function, from equally spaced values of a period: of the mean,
+/// and of 1, 2, … waves in a period, to half as many as there are values. Their sum is the mean of the
+/// squares (Parseval's theorem).
+///
+/// ```
+/// use dgsuite_solve::post::spectrum::mean_squares;
+/// let wave = |i: i32| 3.0 + 2.0 * (std::f64::consts::TAU * f64::from(2 * i) / 10.0).cos();
+/// let found = mean_squares(&(0..10).map(wave).collect::<Vec<_>>());
+/// for (found, expected) in found.iter().zip([9.0, 0.0, 2.0, 0.0, 0.0, 0.0]) {
+///     assert!((found - expected).abs() < 1e-14);
+/// }
+/// ```
+#[must_use]
+pub fn mean_squares(values: &[f64]) -> Vec<f64> {
+    let n = values.len();
+    let half = n / 2;
+    let (mut re, mut im) = (values.to_vec(), vec![0.0; n]);
+    if n.is_power_of_two() {
+        transform(&mut re, &mut im);
+    } else {
+        let waves: Vec<(f64, f64)> = (0..n).map(|i| (-2.0 * PI * i as f64 / n as f64).sin_cos()).collect();
+        for m in 0..=half.min(n.saturating_sub(1)) {
+            let sum = |of: fn(&(f64, f64)) -> f64| -> f64 {
+                values.iter().enumerate().map(|(i, v)| v * of(&waves[i * m % n])).sum()
+            };
+            (re[m], im[m]) = (sum(|w| w.1), sum(|w| w.0));
+        }
+    }
+    // A wave has two coefficients, of m and −m, but for the mean and the shortest wave of an even number.
+    let count = |m: usize| if m == 0 || 2 * m == n { 1.0 } else { 2.0 };
+    let square = |m: usize| count(m) * (re[m] * re[m] + im[m] * im[m]) / (n * n) as f64;
+    (0..=half).take(n).map(square).collect()
+}
+
 /// The discrete Fourier transform in place; the length is a power of two (Cooley and Tukey 1965).
 fn transform(re: &mut [f64], im: &mut [f64]) {
     let n = re.len();

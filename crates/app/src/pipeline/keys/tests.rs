@@ -316,6 +316,8 @@ monitors:
   - profile:
       { line: { from: [0, 0], to: [0, 1], points: 101 }, over: [x], samples: 32, wall: a, fields: [p], every_steps: 10 }
   - profile: { line: { from: [0, 0], to: [0, 1] }, over: [x], from: { when: t > 1 }, every: 1 }
+  - spectrum: { along: x, waves: 32, points: [[0, 0]], over: [y], samples: 8, fields: [p], every_steps: 10 }
+  - spectrum: { along: x, from: { when: t > 1 }, every: 1 }
   - flow_rate: { every: 1 }
   - flow_rate: { every_steps: 1 }
 ",

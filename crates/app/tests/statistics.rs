@@ -1,4 +1,4 @@
-//! Means of wall curves over time and over a homogeneous direction, from the command line.
+//! Means of wall curves over time and over a homogeneous direction, and spectra, from the command line.
 
 #![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
@@ -105,4 +105,71 @@ fn directions_without_means_are_refused() {
     refused(&IN_SPACE[..2], &["`monitors.0.wall.means`", "`over: z` beside it"]);
     let wrong = [IN_SPACE[0], IN_SPACE[1], "monitors.0.wall.over=y"];
     refused(&wrong, &["no other points of the boundary beside it in the direction y", "mesh.extrude"]);
+}
+
+/// Waves in a box: of u three along x, of v two along y that do not change along x.
+const WAVES: &str = "\
+title: Waves
+mesh: { generate: { shape: tri, cells: [6, 6] }, periodic: [[xmin, xmax], [ymin, ymax]] }
+physics: { model: incompressible, viscosity: 1e-2 }
+space: { order: 6 }
+initial: { u: 0.5, v: 0.4*sin(2*pi*x) + 0.1*cos(6*pi*x) }
+time: { dt: 2e-3, end: 0.04 }
+output: { fields: none, checkpoint: { every: 0.02 } }
+monitors:
+  - spectrum: { along: x, waves: 5, points: [[0, 0.3], [0.5, 0.8]], over: [y], samples: 3, every_steps: 5 }
+  - spectrum: { along: x, waves: 8, fields: [v, Vorticity], every_steps: 5 }
+";
+
+#[test]
+fn a_spectrum_has_the_waves_of_the_flow() {
+    let case = Case::new(WAVES);
+    let summary = case.run(&[]);
+    // Step and time, five waves of u, five of v. Incompressible flow starts with shorter steps.
+    let rows = case.table("out/case/monitors/spectrum.csv");
+    assert_eq!((rows[0][1], rows[0].len()), (0.0, 12));
+    let last = &rows[rows.len() - 1];
+    for (row, t) in [(&rows[0], 0.0), (last, 0.04_f64)] {
+        for (m, amplitude) in [(1, 0.4), (2, 0.0), (3, 0.1), (4, 0.0), (5, 0.0)] {
+            let wave = std::f64::consts::TAU * f64::from(m);
+            let expected = 0.5 * (amplitude * (-0.01 * wave * wave * t).exp()).powi(2);
+            let found = row[6 + m as usize];
+            assert!((found - expected).abs() < 2e-5, "{t}, {m}: {found} {expected}");
+            assert!(row[1 + m as usize] < 1e-8);
+        }
+    }
+    // The density in wave numbers, means over time; of the vorticity more than of v.
+    let means = case.table("out/case/monitors/spectrum-2-mean.csv");
+    assert_eq!((means.len(), means[0].len()), (8, 5));
+    assert!((means[2][0] - 3.0 * std::f64::consts::TAU).abs() < 1e-12);
+    for row in [&means[0], &means[2]] {
+        assert!((row[2] / row[1] / (row[0] * row[0]) - 1.0).abs() < 0.01, "{row:?}");
+    }
+    let sum: f64 = means.iter().map(|row| row[1]).sum();
+    let variance = number(&summary, "/spectrum-2/v/variance");
+    assert!((sum * std::f64::consts::TAU - variance).abs() < 1e-12 && (0.07..0.086).contains(&variance));
+    // A run in two parts, on one thread.
+    let parts = Case::new(WAVES);
+    parts.run(&set(&["threads=1", "time.end=0.02", "monitors.0.spectrum.every_steps=1"]));
+    let again = Case::new(WAVES);
+    again.run(&set(&["threads=1", "monitors.0.spectrum.every_steps=1"]));
+    parts.run(
+        &[&set(&["threads=1", "monitors.0.spectrum.every_steps=1"])[..], &["--restart", "latest"]].concat(),
+    );
+    let bytes = |case: &Case| fs::read(case.path("out/case/monitors/spectrum-mean.csv")).unwrap();
+    assert!(bytes(&again) == bytes(&parts));
+}
+
+#[test]
+fn spectra_without_a_period_are_refused() {
+    let refused = |settings: &[&str], word: &str| {
+        let outcome = Case::new(WAVES).dgsuite(&[&["check", "case.yaml"], &set(settings)[..]].concat());
+        assert!(outcome.code != 0 && outcome.stderr.contains(word), "{}", outcome.stderr);
+    };
+    refused(&["monitors.0.spectrum.along=z"], "a direction in which opposite sides");
+    refused(&["monitors.0.spectrum.over=[x]"], "other than that of the waves");
+    refused(&["monitors.0.spectrum.over=[z]"], "a direction in which opposite sides");
+    refused(&["monitors.0.spectrum.points=[[3, 0]]"], "outside of the mesh");
+    refused(&["monitors.0.spectrum={ waves: 3 }"], "the direction of the waves");
+    refused(&["monitors.0.spectrum.waves=100000000"], "at most 10000000 places");
 }
