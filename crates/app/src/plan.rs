@@ -438,13 +438,15 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
                 closure: closure.as_ref().map(|spec| closure::resolve(spec, dim)).transpose()?,
             }))
         }
-        Model::Incompressible { viscosity, scalars, buoyancy } => {
+        Model::Incompressible { viscosity, scalars, buoyancy, closure } => {
             let given = pipeline.incompressible.clone().unwrap_or_else(|| Incompressible::new(*viscosity));
             let flow_rate = &pipeline.physics.flow_rate;
             let flow_rate = flow_rate.as_ref().map(|spec| drive::rate(spec, dim)).transpose()?;
             let buoyancy = buoyancy.as_ref().map(|spec| scalars::buoyancy(spec, dim)).transpose()?;
             let scalars = scalars::of_law(scalars);
-            Ok(Law::Incompressible(Incompressible { flow_rate, scalars, buoyancy, ..given }))
+            let closure =
+                closure.as_ref().map(|spec| closure::resolve(spec, dim).map(Box::new)).transpose()?;
+            Ok(Law::Incompressible(Incompressible { flow_rate, scalars, buoyancy, closure, ..given }))
         }
         Model::Advection { velocity } => Ok(Law::Advection { velocity: fitting(velocity, dim)?.clone() }),
     }

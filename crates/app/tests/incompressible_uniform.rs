@@ -3,7 +3,8 @@
 #![expect(clippy::print_stdout, reason = "`--nocapture` shows the table of errors")]
 
 use dgsuite_mesh::{Mesh, Shape, generate};
-use dgsuite_physics::{Exact, Given};
+use dgsuite_physics::closures::EddyViscosity;
+use dgsuite_physics::{Closure, Exact, Given};
 use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Setup};
 use dgsuite_solve::incompressible::{Incompressible, Penalties, PressureOrder, Splitting, Subcycling};
 use std::f64::consts::PI;
@@ -124,6 +125,9 @@ fn uniform_flow_remains_with_every_option_of_a_step() {
             law.pressure_order = PressureOrder::Lower;
         });
         check(shape, 3, 2, " with sub-steps", |law| law.subcycles = Some(Subcycling::Number(2)));
+        check(shape, 3, 2, " with a closure", |law| {
+            law.closure = Some(Box::new(EddyViscosity::usual(Closure::Smagorinsky)));
+        });
     }
 }
 

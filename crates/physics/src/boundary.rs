@@ -12,6 +12,7 @@ mod open;
 mod outlet;
 mod reservoir;
 mod slip_length;
+mod variable_viscosity;
 mod wall;
 
 pub use carried::{CarriedIn, GivenScalars};
@@ -25,6 +26,7 @@ pub use no_slip::{NoSlipWall, WallHeat};
 pub use open::{Outflow, Prescribed};
 pub use outlet::{Backflow, PressureOutlet};
 pub use slip_length::SlipLengthWall;
+pub use variable_viscosity::{StressThere, VelocityThere};
 pub use wall::{SlipWall, Symmetry};
 
 /// Hands walls that are at rest, and adiabatic or without viscosity, to a macro, for the tests that all of

@@ -153,7 +153,10 @@ pub trait DiffusiveBoundary<V: Diffusion<D, N>, const D: usize, const N: usize>:
 /// Returns the gradient without its component along the unit normal, `∇u − n (n·∇u)`: the gradient of a
 /// solution that is constant across a boundary.
 #[inline(always)]
-fn along_the_face<R: Real, const D: usize, const N: usize>(grad: &[[R; N]; D], n: &[R; D]) -> [[R; N]; D] {
+pub(crate) fn along_the_face<R: Real, const D: usize, const N: usize>(
+    grad: &[[R; N]; D],
+    n: &[R; D],
+) -> [[R; N]; D] {
     let mut along = *grad;
     for k in 0..N {
         let mut slope = grad[0][k] * n[0];

@@ -6,6 +6,7 @@ mod force;
 mod outflow;
 mod penalty;
 mod transport;
+mod variable_viscosity;
 mod with_scalars;
 
 pub use convection::Convection;
@@ -14,6 +15,7 @@ pub use force::wall_force;
 pub use outflow::OpenPressure;
 pub use penalty::{Penalty, PenaltyFlux};
 pub use transport::{Transport, TransportFlux};
+pub use variable_viscosity::{NoFlux, VariableViscosity};
 pub use with_scalars::WithScalars;
 
 use crate::law::{Law, finite};

@@ -154,6 +154,11 @@ pub(crate) trait Engine: Send {
     fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
         Ok(None)
     }
+    /// The largest stable step of the explicit stress of a closure beside an implicit viscosity; infinite
+    /// without one.
+    fn largest_step_of_stress(&mut self) -> Result<f64, OpsError> {
+        Ok(f64::INFINITY)
+    }
     /// The flow that a uniform force drives, if its flow rate is prescribed.
     fn driven(&self) -> Option<Driven> {
         None

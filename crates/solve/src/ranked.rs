@@ -123,6 +123,12 @@ impl Engine for Ranked {
         self.inner.driven()
     }
 
+    fn largest_step_of_stress(&mut self) -> Result<f64, OpsError> {
+        let largest = self.inner.largest_step_of_stress()?;
+        self.checked()?;
+        Ok(largest)
+    }
+
     fn next_size(&self, wanted: f64) -> f64 {
         self.inner.next_size(wanted)
     }

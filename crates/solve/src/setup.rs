@@ -26,6 +26,7 @@ use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_gpu::comm::{Alone, Communicator};
 use dgsuite_mesh::{Cutting, Partition, Shape};
 use dgsuite_ops::{Form, Limiting, Ranks, Scheme as Space, StepMeasure, basis_size};
+use dgsuite_physics::closures::EddyViscosity;
 use dgsuite_physics::exact::{Context, Model};
 use dgsuite_physics::formula::Formula;
 use dgsuite_physics::gas_fluxes;
@@ -59,6 +60,12 @@ pub enum Law {
     Incompressible(Incompressible),
 }
 
+/// The numbers of a closure, by the names of their keys in `physics`.
+fn of_closure(closure: &EddyViscosity) -> [(String, f64); 2] {
+    let key = |name: &str| format!("closure.{}.{name}", closure.closure.name());
+    [(key("constant"), closure.constant), (key("turbulent_prandtl"), closure.prandtl)]
+}
+
 impl Law {
     /// The name in pipeline files and checkpoints.
     #[must_use]
@@ -90,6 +97,7 @@ impl Law {
                     all.push(("buoyancy.expansion".to_owned(), expansion));
                     all.push(("buoyancy.reference".to_owned(), reference));
                 }
+                all.extend(law.closure.iter().flat_map(|closure| of_closure(closure)));
                 return all;
             }
             Self::NavierStokes(law) => law,
@@ -109,11 +117,7 @@ impl Law {
             ]),
         }
         let mut all = named(&all);
-        if let Some(closure) = closure {
-            let key = |name: &str| format!("closure.{}.{name}", closure.closure.name());
-            all.push((key("constant"), closure.constant));
-            all.push((key("turbulent_prandtl"), closure.prandtl));
-        }
+        all.extend(closure.iter().flat_map(of_closure));
         all
     }
 

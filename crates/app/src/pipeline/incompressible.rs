@@ -35,6 +35,7 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
         // The plan resolves them with the mesh.
         scalars: default.scalars,
         buoyancy: default.buoyancy,
+        closure: default.closure,
         // The plan resolves it with the mesh.
         flow_rate: default.flow_rate,
         pressure_order: pressure_order(&space)?,

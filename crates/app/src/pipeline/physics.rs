@@ -68,6 +68,8 @@ pub enum Model {
         scalars: Vec<ScalarSpec>,
         /// The force of buoyancy.
         buoyancy: Option<BuoyancySpec>,
+        /// A model of unresolved scales.
+        closure: Option<ClosureSpec>,
     },
 }
 
@@ -144,8 +146,8 @@ impl PhysicsSpec {
         let section =
             top.section("physics")?.ok_or_else(|| top.missing("physics", "physics: { model: euler }"))?;
         let instead = "the models of this version are advection, euler, navier-stokes, incompressible and poisson; \
-                       large eddies are computed by `model: navier-stokes`, with `physics.closure` and walls with \
-                       `model: reichardt` where they help";
+                       large eddies are computed by `model: navier-stokes` or `model: incompressible`, with \
+                       `physics.closure` and walls with `model: reichardt` where they help";
         section.lacks("model", &["rans", "les"], instead)?;
         let model = section.choice("model", &MODELS.map(|word| (word, word)))?.ok_or_else(|| {
             section.missing("model", "advection, euler, navier-stokes, incompressible or poisson")
@@ -221,7 +223,8 @@ impl PhysicsSpec {
             return Err(InputError::at(place, Problem::Unsupported { key, value, instead }));
         }
         let buoyancy = BuoyancySpec::read(section)?;
-        let model = Model::Incompressible { viscosity, scalars, buoyancy };
+        let closure = ClosureSpec::read(section)?;
+        let model = Model::Incompressible { viscosity, scalars, buoyancy, closure };
         Ok(Self { model, reference, source, sponge: None, body_force: None, flow_rate, place })
     }
 }

@@ -5,6 +5,7 @@ use dgsuite_ops::{OpsError, filter_widths};
 use dgsuite_physics::Closure;
 use dgsuite_physics::closures::EddyViscosity;
 use dgsuite_physics::formula::Formula;
+use dgsuite_solve::flow::Law;
 
 use crate::file::problem::{InputError, Problem};
 use crate::pipeline::Pipeline;
@@ -34,7 +35,11 @@ pub(super) fn resolve(spec: &ClosureSpec, dim: usize) -> Result<EddyViscosity, I
 /// A formula that does not parse or is not a length in an element, a source that is derived from an exact
 /// solution.
 pub(super) fn width(pipeline: &Pipeline, mesh: &Mesh) -> Result<Option<Formula>, InputError> {
-    let Model::NavierStokes { closure: Some(spec), .. } = &pipeline.physics.model else { return Ok(None) };
+    let (Model::NavierStokes { closure: Some(spec), .. } | Model::Incompressible { closure: Some(spec), .. }) =
+        &pipeline.physics.model
+    else {
+        return Ok(None);
+    };
     if let Some(SourceSpec::Manufactured(_)) = &pipeline.physics.source {
         let instead = "a manufactured source does not know the eddy viscosity, which depends on the mesh: leave one \
                        of the two out";
@@ -56,6 +61,15 @@ fn unsupported(spec: &ClosureSpec, instead: &str) -> InputError {
     let (key, value, instead) =
         ("physics.closure".to_owned(), spec.closure.name().to_owned(), instead.to_owned());
     InputError::at(&spec.place, Problem::Unsupported { key, value, instead })
+}
+
+/// The closure of a law, if it has one.
+pub(super) fn of(law: &Law) -> Option<&EddyViscosity> {
+    match law {
+        Law::NavierStokes(law) => law.closure.as_ref(),
+        Law::Incompressible(law) => law.closure.as_deref(),
+        Law::Euler { .. } | Law::Advection { .. } => None,
+    }
 }
 
 /// The closure in words, with the smallest and largest filter width of the elements of `mesh`.

@@ -84,6 +84,8 @@ pub struct FirstSteps {
     pub substeps: Option<usize>,
     /// The largest stable step.
     pub stable: Option<f64>,
+    /// That of the stress of a closure alone, in incompressible flow.
+    pub stress: Option<f64>,
     /// The largest stable CFL number.
     pub stable_cfl: Option<f64>,
 }
@@ -108,7 +110,7 @@ pub fn plan(plan: &Plan, description: &Description, steps: FirstSteps) -> String
     line("title", plan.outline.title.clone());
     line("mesh", mesh_line(plan));
     line("physics", physics_line(plan));
-    if let Law::NavierStokes(NavierStokes { closure: Some(closure), .. }) = &plan.setup.law {
+    if let Some(closure) = super::closure::of(&plan.setup.law) {
         let (length, mesh) = (plan.setup.filter_width.as_ref(), plan.setup.mesh.seen());
         line("closure", super::closure::describe(closure, length, plan.setup.order, mesh));
     }

@@ -8,7 +8,6 @@ use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_mesh::Cutting;
 use dgsuite_ops::{EntropyFilter, Limiting, Neighbourhood};
-use dgsuite_physics::NavierStokes;
 use dgsuite_timeint::StepSize;
 
 use super::TimePlan;
@@ -39,7 +38,8 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
     tree.default("mesh.refine", number(pipeline.mesh.refine as f64));
     tree.default("mesh.scale", number(pipeline.mesh.scale));
     match pipeline.physics.model {
-        Model::Advection { .. } | Model::Incompressible { .. } => {}
+        Model::Advection { .. } => {}
+        Model::Incompressible { .. } => closure(&mut tree, setup),
         Model::Euler { gamma, .. } => tree.default("physics.gamma", number(gamma)),
         Model::NavierStokes { gamma, prandtl, .. } => {
             tree.default("physics.gamma", number(gamma));
@@ -125,7 +125,7 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
 
 /// The closure with its numbers.
 fn closure(tree: &mut Tree, setup: &Setup) {
-    let Law::NavierStokes(NavierStokes { closure: Some(closure), .. }) = &setup.law else {
+    let Some(closure) = super::closure::of(&setup.law) else {
         tree.default("physics.closure", text("none"));
         return;
     };

@@ -175,6 +175,7 @@ impl Run for FlowRun {
             dt: first,
             substeps: first.and_then(|dt| self.solver.substeps(dt).ok()),
             stable: self.stable_dt,
+            stress: self.solver.largest_step_of_stress().ok(),
             stable_cfl: self.stable_cfl,
         };
         let mut text = print::plan(&self.plan, &self.description, steps);

@@ -3,7 +3,10 @@
 use crate::fields::*;
 use crate::states::*;
 use dgsuite_physics::closures::{EddyViscosity, VelocityGradient, in_space};
-use dgsuite_physics::{Closure, Diffusion, Dual, Euler, Law, NavierStokes};
+use dgsuite_physics::incompressible::VariableViscosity;
+use dgsuite_physics::{
+    Closure, Diffusion, DiffusiveBoundary, Dual, Euler, Law, NavierStokes, StressThere, VelocityThere,
+};
 use proptest::prelude::*;
 
 /// `g[d][i] = ∂v_i/∂x_d` of `v = (y, 0, 0)`.
@@ -266,4 +269,50 @@ fn packs_have_the_bits_of_numbers() {
             assert_eq!(rates.0[l].to_bits(), closure.rate(flow).to_bits(), "{closure:?} {flow:?}");
         }
     }
+}
+
+/// Along any direction the normal flux of incompressible flow is the flux, a coefficient replaces that of the
+/// law, and the stress is symmetric; on a plane of symmetry its normal part remains, and a scalar that is not
+/// given has no flux.
+#[test]
+fn the_stress_of_incompressible_eddies_and_its_conditions() {
+    let law = |mixing: f64| VariableViscosity {
+        closure: EddyViscosity { mixing, ..EddyViscosity::usual(Closure::Vreman) },
+    };
+    let grad = [[0.3, -0.7, 0.2, 1.1], [0.9, 0.1, -0.4, -0.6], [-0.2, 0.5, -0.4, 0.8]];
+    let n = [0.6, 0.0, 0.8];
+    let u = [0.0; 4];
+    let f = Diffusion::<3, 4>::diffusive_flux(&law(0.1), &u, &grad);
+    let normal = law(0.1).normal_diffusive_flux(&u, &grad, &n);
+    let with = law(7.0).normal_diffusive_flux_with(&u, &grad, &n, 0.1);
+    for k in 0..4 {
+        let sum: f64 = (0..3).map(|d| f[d][k] * n[d]).sum();
+        assert!((normal[k] - sum).abs() < 1e-15 && with[k] == normal[k], "{k}");
+        (0..3).filter(|_| k < 3).for_each(|d| assert_eq!(f[d][k], f[k][d]));
+    }
+    let eddy = f[0][0] / (2.0 * grad[0][0]);
+    assert!((f[1][3] - eddy / 0.9 * grad[1][3]).abs() < 1e-15);
+    let bound = law(0.1).diffusivity_with(&u, &grad, 0.1);
+    assert!((bound - 2.0 * eddy).abs() < 1e-15);
+    let there = |velocity, given| StressThere { velocity, scalars: [given, false, false] };
+    let data = [1.0, 2.0, 3.0, 4.0];
+    let at = |condition: StressThere| {
+        let ub = condition.face_state(&law(0.1), &[0.5, 0.1, -0.2, 9.0], &n, &data);
+        (ub, condition.normal_flux(&law(0.1), &u, &ub, &grad, &n, &data))
+    };
+    let (ub, flux) = at(there(VelocityThere::Given, true));
+    assert!(ub == data && flux == normal);
+    let (ub, flux) = at(there(VelocityThere::Sliding, false));
+    let stress: f64 = (0..3).map(|d| normal[d] * n[d]).sum();
+    assert!((ub[0] * n[0] + ub[2] * n[2]).abs() < 1e-15 && ub[1] == 0.1 && ub[3] == 9.0);
+    assert!((0..3).all(|d| (flux[d] - stress * n[d]).abs() < 1e-15) && flux[3] == 0.0);
+    // Nothing changes along the normal.
+    let (ub, flux) = at(there(VelocityThere::Open, false));
+    let mut level = grad;
+    for k in 0..3 {
+        let slope: f64 = (0..3).map(|d| grad[d][k] * n[d]).sum();
+        (0..3).for_each(|d| level[d][k] -= slope * n[d]);
+    }
+    let expected = law(0.1).normal_diffusive_flux(&u, &level, &n);
+    assert!(ub == [0.5, 0.1, -0.2, 9.0] && (0..3).all(|d| (flux[d] - expected[d]).abs() < 1e-15));
 }

@@ -8,7 +8,8 @@ use dgsuite_physics::incompressible::wall_force;
 /// Returns the flow at the points of a boundary; `primitive` turns a conserved state into a primitive one.
 ///
 /// Stress and heat come from the diffusive flux of the scheme, `(0, τ·n, v·τ·n − q·n)`. For incompressible
-/// flow the stress is `τ = ν (∇u + ∇uᵀ)` of the lifted gradient, and the heat `−α ∂T/∂n` of the first scalar.
+/// flow the stress is `τ = ν (∇u + ∇uᵀ)` of the lifted gradient, and the heat `−α ∂T/∂n` of the first scalar,
+/// with the eddy viscosity and diffusivity of a closure.
 /// On the wall of a gas the pressure is that of the scheme too: the normal component of its momentum flux, so
 /// that the forces balance the momentum of the flow. On other boundaries it is the pressure of the inner
 /// state.
@@ -60,6 +61,13 @@ pub(crate) fn surface(
             let slope =
                 |grad: &[Vec<f64>], n: &[f64; 3]| (0..dim).map(|d| grad[d][dim + 1] * n[d]).sum::<f64>();
             heat = gradients.map(|(grad, n)| -scalar.diffusivity * slope(grad, n)).collect();
+        }
+        // Of a closure, beside the constant viscosity and diffusivity.
+        if law.closure.is_some() && !modelled {
+            for (i, flux) in samples.diffusive.iter().enumerate() {
+                (0..dim).for_each(|d| traction[i][d] += flux[d]);
+                heat.iter_mut().skip(i).take(1).for_each(|heat| *heat -= flux[dim + 1]);
+            }
         }
     }
     if let Law::NavierStokes(_) = law {

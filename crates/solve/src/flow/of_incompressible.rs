@@ -24,6 +24,15 @@ impl Flow {
         self.engine.substeps(dt).map_err(|e| self.with_place(e))
     }
 
+    /// Returns the largest stable step of the explicit stress of a closure in incompressible flow, for the
+    /// current state; infinite without a closure.
+    ///
+    /// # Errors
+    /// As [`stable_dt`](Self::stable_dt).
+    pub fn largest_step_of_stress(&mut self) -> Result<f64, SystemError> {
+        self.engine.largest_step_of_stress().map_err(|e| self.located(e))
+    }
+
     /// Returns the norm of the jumps of the normal velocity across inner faces,
     ///
     /// ```text

@@ -71,6 +71,8 @@ pub(super) struct DeviceMachine {
     pressure: Pressure<V, OnDevice<f64>>,
     velocity: Vec<Arc<OnDevice<f64>>>,
     first_order: Vec<FirstOrder>,
+    /// What the places of operators depend on.
+    listed: (usize, bool),
     measured: Measured,
     /// Made for the first sub-step.
     carried: Option<Carried>,
@@ -171,6 +173,7 @@ impl DeviceMachine {
             pressure,
             velocity,
             first_order,
+            listed: (law.scalars.len(), law.subcycles.is_some()),
             measured: Measured { u: RefCell::new(None), measures: RefCell::new(Measures::default()) },
             carried: None,
         })
@@ -262,8 +265,7 @@ impl Machine for DeviceMachine {
         inputs: &[(usize, &V)],
         outputs: &mut [(usize, &mut V)],
     ) -> Result<(), OpsError> {
-        let place = pass.place(self.first_order.len());
-        let of = &mut self.first_order[place];
+        let of = &mut self.first_order[pass.place(self.listed)];
         of.scatter(inputs);
         of.discretization.eval(t, of.u.buffer(), of.du.buffer_mut())?;
         for (k, out) in outputs {
@@ -327,8 +329,8 @@ impl Machine for DeviceMachine {
         &self.elliptics
     }
 
-    fn convective_step(&mut self, u: &[&V], measure: StepMeasure) -> Result<f64, OpsError> {
-        let of = &mut self.first_order[Pass::CONVECTION];
+    fn stable_step(&mut self, pass: Pass, u: &[&V], measure: StepMeasure) -> Result<f64, OpsError> {
+        let of = &mut self.first_order[pass.place(self.listed)];
         let inputs: Vec<_> = u.iter().copied().enumerate().collect();
         of.scatter(&inputs);
         of.discretization.measure_steps_by(measure)?;
@@ -342,8 +344,7 @@ impl Machine for DeviceMachine {
         carrier: &mut Carrier<'_, V>,
         field: &mut Components<V>,
     ) -> Result<bool, OpsError> {
-        let place = Pass::Transport.place(self.first_order.len());
-        let of = &mut self.first_order[place];
+        let of = &mut self.first_order[Pass::Transport.place(self.listed)];
         let carried = match &mut self.carried {
             Some(carried) => carried,
             none => none.insert(Carried::new(scheme, &of.u)?),

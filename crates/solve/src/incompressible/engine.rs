@@ -27,10 +27,11 @@ use dgsuite_gpu::{ExactSum, GpuError, Host};
 use dgsuite_ops::elliptic::Sipdg;
 use dgsuite_ops::{
     BoundarySamples, Discretization, Height, Norms, OpsError, PartSummary, Ranks, Sample, Scheme,
-    StepMeasure, elliptic_places,
+    StepMeasure, elliptic_places, filter_widths,
 };
 use dgsuite_physics::formula::Formula;
-use dgsuite_physics::{Exact, WallModel};
+use dgsuite_physics::incompressible::VariableViscosity;
+use dgsuite_physics::{Diffusion, Exact, WallModel};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -131,6 +132,14 @@ fn build<M: Machine + 'static>(
     if !setup.only_described {
         flow.start(t0)?;
     }
+    let stress = match &law.closure {
+        None => None,
+        Some(closure) => {
+            let widths = filter_widths(fields.mesh(), setup.order, setup.filter_width.as_ref())?;
+            let mixing = |width: &f64| closure.closure.mixing(closure.constant, *width);
+            Some((VariableViscosity { closure: **closure }, widths.iter().map(mixing).collect()))
+        }
+    };
     let facts = Facts {
         dofs: fields.whole().map_or_else(|| fields.dofs(), |whole| whole.dofs),
         bytes: flow.machine.bytes() + fields.bytes(),
@@ -150,6 +159,7 @@ fn build<M: Machine + 'static>(
         len: sipdg.len(),
         state: RefCell::new(None),
         viscosity: law.viscosity,
+        stress,
         modelled: setup
             .boundaries
             .iter()
@@ -215,6 +225,27 @@ fn level((fields, field): (&Discretization<f64>, usize), u: &[f64], exact: &dyn 
     integrals[0] / integrals[1]
 }
 
+/// Puts the stress of a closure and its fluxes of scalars at a boundary into the diffusive fluxes of samples
+/// of the state `(u, p, T, …)`; `mixing` is the coefficient of each element.
+fn stress_on_boundary(stress: &VariableViscosity, mixing: &[f64], samples: &mut BoundarySamples) {
+    let at = samples.first.windows(2).zip(&samples.elements);
+    let elements = at.flat_map(|(points, &element)| std::iter::repeat_n(element, points[1] - points[0]));
+    let points = samples.gradients.iter().zip(&samples.normals).zip(&mut samples.diffusive);
+    for (element, ((gradient, n), flux)) in elements.zip(points) {
+        let dim = gradient.len();
+        // The gradient of the plane, in space.
+        let slope = |d: usize, k: usize| if d < dim && k < dim { gradient[d][k] } else { 0.0 };
+        let grad: [[f64; 3]; 3] = std::array::from_fn(|d| std::array::from_fn(|k| slope(d, k)));
+        let own = Diffusion::<3, 3>::with_coefficient(stress, mixing[element]);
+        let of_velocity: [f64; 3] = own.normal_diffusive_flux(&[0.0; 3], &grad, n);
+        flux[..dim].copy_from_slice(&of_velocity[..dim]);
+        let of_scalars = own.eddy_viscosity(&grad, mixing[element]) / stress.closure.prandtl;
+        for k in dim + 1..flux.len() {
+            flux[k] = of_scalars * (0..dim).map(|d| gradient[d][k] * n[d]).sum::<f64>();
+        }
+    }
+}
+
 /// What a run prints of a solver.
 struct Facts {
     dofs: usize,
@@ -274,6 +305,8 @@ struct FlowEngine<M: Machine> {
     /// The state in the order of `fields`, if it was read since the last step.
     state: RefCell<Option<Vec<f64>>>,
     viscosity: f64,
+    /// The stress of a closure, with the coefficient of each element.
+    stress: Option<(VariableViscosity, Vec<f64>)>,
     /// The walls with a model, and the places above their points, found at the first sample.
     modelled: BTreeMap<String, (WallModel, Height)>,
     above: RefCell<BTreeMap<String, Above>>,
@@ -331,6 +364,36 @@ impl<M: Machine> FlowEngine<M> {
     }
 }
 
+impl<M: Machine> FlowEngine<M> {
+    /// The stresses of past times in one field, and the number 1 behind them, so that its length shows what
+    /// it is; `None` if a device fails.
+    fn past_stress(&self) -> Option<Option<Vec<f64>>> {
+        let Some(stress) = self.flow.stress() else { return Some(None) };
+        let mut all = Vec::new();
+        for field in stress.past() {
+            all.extend(self.canonical(&self.flow.machine.download(field).ok()?));
+        }
+        // On several ranks the first one has the fields of all.
+        if !all.is_empty() {
+            all.push(1.0);
+        }
+        Some(Some(all))
+    }
+
+    /// Takes the stresses of past times from the last of the fields, if it has them; `None` if the flow needs
+    /// them and they are not there.
+    fn take_stress<'a>(&mut self, fields: &'a [Vec<f64>]) -> Option<&'a [Vec<f64>]> {
+        let n = self.n_unknowns();
+        let found = fields.split_last().filter(|(last, _)| last.len() > n && last.len() % n == 1);
+        let Some(stress) = self.flow.stress() else { return Some(found.map_or(fields, |(_, rest)| rest)) };
+        let (all, rest) = found.filter(|(all, _)| all.len() == stress.past().count() * n + 1)?;
+        let upload = |field: &[f64]| self.flow.machine.upload(&self.vector(field)?).ok();
+        let past = all[..all.len() - 1].chunks(n).map(upload).collect::<Option<Vec<_>>>()?;
+        self.flow.set_past_stress(past);
+        Some(rest)
+    }
+}
+
 impl<M: Machine> Engine for FlowEngine<M> {
     fn discretization(&self) -> &dyn Described {
         &self.facts
@@ -355,6 +418,10 @@ impl<M: Machine> Engine for FlowEngine<M> {
 
     fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
         self.flow.normal_jumps().map(Some)
+    }
+
+    fn largest_step_of_stress(&mut self) -> Result<f64, OpsError> {
+        self.flow.largest_step_of_stress(StepMeasure::Radius)
     }
 
     fn driven(&self) -> Option<Driven> {
@@ -455,6 +522,8 @@ impl<M: Machine> Engine for FlowEngine<M> {
                 samples.diffusive[q][..self.dim].copy_from_slice(&t[..self.dim]);
             }
             samples.distances.clone_from(heights);
+        } else if let Some((stress, mixing)) = &self.stress {
+            stress_on_boundary(stress, mixing, &mut samples);
         }
         Some(samples)
     }
@@ -542,6 +611,7 @@ impl<M: Machine> Engine for FlowEngine<M> {
         let change = self.flow.penalty_change().ok()?;
         let change = change.map(|parts| parts.iter().flat_map(|part| self.canonical(part)).collect());
         histories.fields.extend(change);
+        histories.fields.extend(self.past_stress()?);
         histories.fields.extend(self.flow.open_pressures());
         histories.fields.extend(self.flow.driven().map(|driven| vec![driven.force]));
         Some(histories)
@@ -564,6 +634,7 @@ impl<M: Machine> Engine for FlowEngine<M> {
             }
         };
         let n = self.n_unknowns();
+        let fields = self.take_stress(fields)?;
         let (change, fields) = match fields.split_last() {
             Some((last, fields)) if last.len() > n => {
                 (last.chunks(n).map(|f| self.vector(f)).collect::<Option<Vec<_>>>(), fields)

@@ -6,6 +6,8 @@
 //! R = Σ α_i uⁿ⁻ⁱ/Δt − Σ β_i ∇·(u ⊗ u)ⁿ⁻ⁱ + fⁿ⁺¹
 //! ```
 //!
+//! to which a closure adds [its stress](stress).
+//!
 //! **[Dual splitting](dual)**: `w̃ = (R + F)/s` with `F = ν∇²uⁿ`; `−∇²π = −s ∇·w̃` with
 //! `∂π/∂n = −θν n·∇×(ω* − ωⁿ)` on walls; `w = w̃ − (∇π + F − ν∇D)/s`; penalties; `(s − ν∇²) u = s w` with
 //! `D = ∇·uⁿ`; `p = π − νD`; without walls `F = D = ωⁿ = 0`. **Pressure correction**:
@@ -15,6 +17,7 @@
 
 mod dual;
 mod rate;
+mod stress;
 
 use self::rate::Rate;
 use super::boundary::Boundaries;
@@ -25,6 +28,7 @@ use super::machine::{Machine, OfPressure, Pass};
 use super::mean::Mean;
 use super::penalty::PenaltyStep;
 use super::phases::{Phase, Phases};
+use super::scalars::stress::Stress;
 use super::scalars::{Past, Scalars, add_buoyancy, upload};
 use super::subcycles::Subcycles;
 use crate::SystemError;
@@ -66,6 +70,7 @@ pub(super) struct Flow<M: Machine> {
     penalty: Option<PenaltyStep<M::V>>,
     subcycles: Option<Subcycles<M::V>>,
     rate: Option<Rate<M::V>>,
+    stress: Option<Stress<M::V>>,
     pub(super) steps: Multistep,
     /// The stable step of the current velocity for the value 1 of a measure, if it is known.
     stable: Option<(StepMeasure, f64)>,
@@ -123,6 +128,7 @@ impl<M: Machine> Flow<M> {
         let p = (0..times).map(|_| like.zeros_like()).collect::<Result<Vec<_>, _>>()?;
         let rate = |of| Mean::new(&machine, &one).map(|mean| Rate::new(of, mean));
         let rate = law.flow_rate.map(rate).transpose()?;
+        let stress = law.closure.as_ref().map(|_| Stress::new(times, &initial, scalars.len())).transpose()?;
         let constants = singular.then(|| Mean::new(&machine, &one)).transpose()?;
         let work = Work {
             hat: initial.zeros_like()?,
@@ -162,6 +168,7 @@ impl<M: Machine> Flow<M> {
             penalty,
             subcycles,
             rate,
+            stress,
             u,
             n,
             p,
@@ -179,6 +186,7 @@ impl<M: Machine> Flow<M> {
         let w = self.steps.weights(dt);
         let (end, s) = (t + dt, w.gamma / dt);
         self.respond(end, s)?;
+        self.find_stress(t)?;
         self.step_scalars((t, dt), &w)?;
         let start = self.machine.now();
         match self.subcycles {
@@ -187,6 +195,9 @@ impl<M: Machine> Flow<M> {
                 self.explicit(end, dt, &w)?;
             }
             Some(_) => self.carry(t, dt, &w)?,
+        }
+        if let Some(stress) = &self.stress {
+            stress.add_to_velocity((dt / w.gamma, &w.beta), &mut self.work.hat);
         }
         self.add_force(s);
         if let (Some(buoyancy), Some(scalar)) = (&self.law.buoyancy, self.scalars.first()) {
@@ -208,6 +219,7 @@ impl<M: Machine> Flow<M> {
         std::mem::swap(&mut self.u[0], &mut self.work.star);
         std::mem::swap(&mut self.p[0], &mut self.work.phi);
         self.scalars.iter_mut().for_each(|scalar| scalar.accept());
+        self.stress.iter_mut().for_each(Stress::accept);
         self.steps.accept(dt);
         self.statistics.steps += 1;
         Ok(())
@@ -220,7 +232,7 @@ impl<M: Machine> Flow<M> {
         }
         let substeps = self.substeps(dt)?;
         let start = self.machine.now();
-        let past = Past { u: &self.u, times: &self.steps, substeps };
+        let past = Past { u: &self.u, times: &self.steps, substeps, stress: self.stress.as_ref() };
         for (scalar, statistics) in self.scalars.iter_mut().zip(&mut self.statistics.scalars) {
             statistics.add(scalar.step(&mut self.machine, (t, dt), w, &past)?);
         }
@@ -271,7 +283,7 @@ impl<M: Machine> Flow<M> {
     /// extrapolated.
     pub(super) fn substeps(&mut self, dt: f64) -> Result<usize, SystemError> {
         let Some(subcycles) = self.subcycles.take() else { return Ok(0) };
-        let number = subcycles.number(dt, |measure| self.stable_dt(measure));
+        let number = subcycles.number(dt, |measure| self.convective_dt(measure));
         self.subcycles = Some(subcycles);
         number
     }
@@ -442,6 +454,10 @@ impl<M: Machine> Flow<M> {
         }
         self.convect(t)?;
         self.work.hat.copy_from(&self.n[0]);
+        self.find_stress(t)?;
+        if let Some(stress) = &self.stress {
+            stress.add_to_velocity((1.0, &[1.0]), &mut self.work.hat);
+        }
         if let Some(forcing) = &mut self.forcing {
             self.work.hat.axpby(1.0, forcing.at(&self.machine, t)?, 1.0);
         }
@@ -574,12 +590,12 @@ impl<M: Machine> Flow<M> {
     }
 
     /// The step of explicit convection of the current velocity for the value 1 of a measure.
-    pub(super) fn stable_dt(&mut self, measure: StepMeasure) -> Result<f64, OpsError> {
+    fn convective_dt(&mut self, measure: StepMeasure) -> Result<f64, OpsError> {
         if let Some((_, dt)) = self.stable.filter(|(of, _)| *of == measure) {
             return Ok(dt);
         }
         let u: Vec<_> = self.u[0].0.iter().collect();
-        let dt = self.machine.convective_step(&u, measure)?;
+        let dt = self.machine.stable_step(Pass::Convection, &u, measure)?;
         self.stable = Some((measure, dt));
         Ok(dt)
     }
@@ -628,6 +644,7 @@ impl<M: Machine> Flow<M> {
         let guesses = if self.guesses.is_some() { Projection::<M::V>::vectors(FORMER) } else { 0 };
         let penalty = if self.penalty.is_some() { 3 * dim } else { 0 };
         let scalars: usize = self.scalars.iter().map(|scalar| scalar.vectors()).sum();
+        let scalars = scalars + self.stress.as_ref().map_or(0, Stress::vectors);
         8 * len * (scalars + self.u.len() * (2 * dim + 1) + 5 * dim + 3 + 4 * dim + 4 + guesses + penalty)
     }
 }

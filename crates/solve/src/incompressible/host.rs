@@ -51,6 +51,14 @@ impl FirstOrder {
                 from[at as usize] = (k as u8, i as u32);
             }
         }
+        if discretization.diffusion().is_some() {
+            // The copies of elements that fill up blocks need their states too: the gradient of a copy at a
+            // boundary is stored in the place of that of the element.
+            let own: Vec<f64> = (0..n).map(|at| at as f64).collect();
+            let mut of = own.clone();
+            let _ = discretization.from_canonical(&discretization.to_canonical(&own), &mut of);
+            from = of.iter().map(|&at| from[at as usize]).collect();
+        }
         Ok(Self { discretization, from, places, u: vec![0.0; n], du: vec![0.0; n] })
     }
 
@@ -89,6 +97,8 @@ pub(super) struct HostMachine {
     velocity: Vec<Arc<Operator<f64>>>,
     pressure: Pressure<V, Operator<f64>>,
     first_order: Vec<FirstOrder>,
+    /// What the places of operators depend on.
+    listed: (usize, bool),
 }
 
 impl HostMachine {
@@ -129,7 +139,8 @@ impl HostMachine {
         let pressure = Pressure::new(&on_host, operator, (setup, law), &one, lower_order, work)?;
         let velocity = elliptics.components.iter().map(|a| Arc::new(Operator(Arc::clone(a)))).collect();
         let host = Arc::clone(host);
-        Ok(Self { host, elliptics, summation, velocity, pressure, first_order })
+        let listed = (law.scalars.len(), law.subcycles.is_some());
+        Ok(Self { host, elliptics, summation, velocity, pressure, first_order, listed })
     }
 }
 
@@ -219,8 +230,7 @@ impl Machine for HostMachine {
         inputs: &[(usize, &V)],
         outputs: &mut [(usize, &mut V)],
     ) -> Result<(), OpsError> {
-        let place = pass.place(self.first_order.len());
-        let of = &mut self.first_order[place];
+        let of = &mut self.first_order[pass.place(self.listed)];
         self.host.install(|| {
             of.gather(inputs);
             of.discretization.eval(t, &of.u, &mut of.du);
@@ -275,8 +285,8 @@ impl Machine for HostMachine {
         &self.elliptics
     }
 
-    fn convective_step(&mut self, u: &[&V], measure: StepMeasure) -> Result<f64, OpsError> {
-        let of = &mut self.first_order[Pass::CONVECTION];
+    fn stable_step(&mut self, pass: Pass, u: &[&V], measure: StepMeasure) -> Result<f64, OpsError> {
+        let of = &mut self.first_order[pass.place(self.listed)];
         let inputs: Vec<_> = u.iter().copied().enumerate().collect();
         self.host.install(|| of.gather(&inputs));
         of.discretization.measure_steps_by(measure);

@@ -1,6 +1,7 @@
 //! The first-order operators as equations with boundary conditions.
 
 mod scalars;
+mod stress;
 
 use super::machine::Pass;
 use super::role::Role;
@@ -62,7 +63,7 @@ pub(super) fn scheme(pass: Pass, order: usize, mesh: &Mesh) -> Scheme {
     };
     let volume = if simplices { (3 * order - 1).max(2 * order) } else { face };
     match pass {
-        Pass::Convection | Pass::Scalar(_) | Pass::Transport => {
+        Pass::Convection | Pass::Scalar(_) | Pass::Transport | Pass::Stress => {
             let own = Scheme::on_elliptic_nodes(order);
             Scheme { volume: Some(Cubature::Degree(volume)), face: Some(Cubature::Degree(face)), ..own }
         }
@@ -305,6 +306,7 @@ where
             Posed { equation: Box::new(Pointwise::<_, _, D, T> { law, flux }).into(), boundaries }
         }
         Pass::Scalar(k) => scalars::convection::<D, T>(k, setup, law)?,
+        Pass::Stress => stress::posed(setup, law)?,
         Pass::Coupling => {
             let (law, flux) = (coupling, Central);
             let boundaries = bound(setup, |_, _, role| match role {

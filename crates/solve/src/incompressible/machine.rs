@@ -35,6 +35,8 @@ pub(super) enum Pass {
     Scalar(usize),
     /// `−∇·(ū ⊗ u)`, with the components of u, then those of ū.
     Transport,
+    /// `∇·(ν_t (∇u + ∇uᵀ))` and `∇·(ν_t/Pr_t ∇T)` of a closure: the velocity, then the scalars.
+    Stress,
 }
 
 impl Pass {
@@ -49,18 +51,22 @@ impl Pass {
         if law.subcycles.is_some() {
             all.push(Self::Transport);
         }
+        if law.closure.is_some() {
+            all.push(Self::Stress);
+        }
         all
     }
 
-    /// Its place in a list of `n`.
-    pub(super) const fn place(self, n: usize) -> usize {
+    /// Its place in a list with `scalars` scalars, and sub-steps if `transport`.
+    pub(super) const fn place(self, (scalars, transport): (usize, bool)) -> usize {
         match self {
             Self::Convection => Self::CONVECTION,
             Self::Coupling => Self::COUPLING,
             Self::Elementwise => 2,
             Self::Penalty => 3,
             Self::Scalar(k) => 4 + k,
-            Self::Transport => n - 1,
+            Self::Transport => 4 + scalars,
+            Self::Stress => 4 + scalars + transport as usize,
         }
     }
 }
@@ -158,8 +164,9 @@ pub(super) trait Machine: Send {
     fn screened(&self, d: usize, lambda: f64, kind: Screened) -> Result<Box<Apply<Self::V>>, SystemError>;
     /// The elliptic operators on the host.
     fn elliptics(&self) -> &Elliptics;
-    /// The step of explicit convection with the velocity `u` for the value 1 of a measure.
-    fn convective_step(&mut self, u: &[&Self::V], measure: StepMeasure) -> Result<f64, OpsError>;
+    /// The step of an explicit operator with the fields `u` for the value 1 of a measure; infinite if nothing
+    /// moves or diffuses.
+    fn stable_step(&mut self, pass: Pass, u: &[&Self::V], measure: StepMeasure) -> Result<f64, OpsError>;
     /// Carries `field` with the velocity `carrier` by explicit steps of `size` that begin at `begins`;
     /// returns whether the machine has done so. Otherwise the steps are made of [`pass`](Self::pass).
     fn carry(

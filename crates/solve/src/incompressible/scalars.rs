@@ -15,11 +15,15 @@
 //! With sub-steps, `c` with the interpolated velocity ū carries past values as it does past velocities (see
 //! [`subcycles`](super::subcycles)), and replaces the sums by `Σ α_i T_i(tⁿ⁺¹)/Δt`.
 //!
+//! A closure adds [its diffusive flux](stress).
+//!
 //! The scalars are computed first in a step, so that buoyancy acts with `Tⁿ⁺¹`.
 
 mod boundary;
+pub(super) mod stress;
 
 use self::boundary::Conditions;
+use self::stress::Stress;
 use super::carrier::Carrier;
 use super::components::Components;
 use super::forcing::Forcing;
@@ -63,6 +67,8 @@ pub(super) struct Past<'a, V> {
     pub(super) times: &'a Multistep,
     /// The number of sub-steps; 0 for none.
     pub(super) substeps: usize,
+    /// The explicit diffusive fluxes of a closure, if there is one.
+    pub(super) stress: Option<&'a Stress<V>>,
 }
 
 impl<M: Machine> CarriedScalar<M> {
@@ -168,6 +174,9 @@ impl<M: Machine> CarriedScalar<M> {
         match past.substeps {
             0 => self.explicit(machine, (t, dt), w, &past.u[0])?,
             _ => self.carry(machine, (t, dt), w, past)?,
+        }
+        if let Some(stress) = past.stress {
+            stress.add_to_scalar(&w.beta, self.number, &mut self.work);
         }
         let (end, s) = (t + dt, w.gamma / dt);
         if let Some(source) = &mut self.source {

@@ -3,6 +3,7 @@
 use super::scalars::{Buoyancy, Scalar};
 use crate::elliptic::SolverOptions;
 use dgsuite_ops::StepMeasure;
+use dgsuite_physics::closures::EddyViscosity;
 use dgsuite_timeint::Scheme;
 
 /// How velocity and pressure are decoupled in a step of size Δt of a backward difference formula.
@@ -178,6 +179,8 @@ pub struct Incompressible {
     pub subcycles: Option<Subcycling>,
     /// The scalars that the flow carries, at most [`MOST_SCALARS`](super::MOST_SCALARS).
     pub scalars: Vec<Scalar>,
+    /// A model of the scales that the mesh does not resolve, if there is one.
+    pub closure: Option<Box<EddyViscosity>>,
     /// The force of buoyancy, which needs a first scalar.
     pub buoyancy: Option<Buoyancy>,
     /// A mean velocity that a uniform force keeps; `None`: no such force.
@@ -206,6 +209,7 @@ impl Incompressible {
             splitting: Splitting::default(),
             subcycles: None,
             scalars: Vec::new(),
+            closure: None,
             buoyancy: None,
             flow_rate: None,
             pressure_order: PressureOrder::default(),
@@ -243,6 +247,17 @@ impl Incompressible {
             Some(Subcycling::Number(n)) => explicit * n as f64,
             Some(Subcycling::Cfl(_)) => f64::INFINITY,
             None => explicit * share(self.time_order, order),
+        }
+    }
+
+    /// The largest product of the step and the spectral radius of explicit diffusion, that of a closure: at
+    /// the limit the solution changes its sign in each step, so that `ζ = −1` is a root of
+    /// `γζᴶ − Σ α_i ζᴶ⁻¹⁻ⁱ + z Σ β_i ζᴶ⁻¹⁻ⁱ`. What the implicit viscosity damps in addition is left out.
+    pub(crate) const fn explicit_diffusion(&self) -> f64 {
+        match self.time_order {
+            1 => 2.0,
+            3 => 20.0 / 21.0,
+            _ => 4.0 / 3.0,
         }
     }
 }

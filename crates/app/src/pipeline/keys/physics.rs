@@ -88,22 +88,22 @@ pub(super) const KEYS: &[Key] = &[
         "A model of the scales that the mesh does not resolve: an eddy viscosity ν_t beside the molecular one. \
          A section with the name of a closure sets its numbers.",
     )
-    .of(NAVIER_STOKES),
+    .of(VISCOUS),
     key("physics.closure.{smagorinsky,wale,vreman,sigma}", &[Section], Nothing, "A closure with its numbers.")
-        .of(NAVIER_STOKES),
+        .of(VISCOUS),
     key(
         "physics.closure.smagorinsky.constant",
         &[POSITIVE],
         Value("0.17"),
         "The constant C of ν_t = (CΔ)²|S|; 0.1 is usual in channels.",
     )
-    .of(NAVIER_STOKES),
+    .of(VISCOUS),
     key("physics.closure.wale.constant", &[POSITIVE], Value("0.325"), "The constant C, with the width as CΔ.")
-        .of(NAVIER_STOKES),
+        .of(VISCOUS),
     key("physics.closure.vreman.constant", &[POSITIVE], Value("0.07"), "The constant c, with the width as cΔ².")
-        .of(NAVIER_STOKES),
+        .of(VISCOUS),
     key("physics.closure.sigma.constant", &[POSITIVE], Value("1.35"), "The constant C, with the width as CΔ.")
-        .of(NAVIER_STOKES),
+        .of(VISCOUS),
     key(
         "physics.closure.{smagorinsky,wale,vreman,sigma}.length",
         &[Formula("x, y, z, delta")],
@@ -111,14 +111,14 @@ pub(super) const KEYS: &[Key] = &[
         "The filter width Δ of each element, a length: a formula of `delta`, which is the default |E|^(1/d)/(p \
          + 1), and of the mean of the element's nodes, such as `2*delta` or `min(delta, 0.41*y)`.",
     )
-    .of(NAVIER_STOKES),
+    .of(VISCOUS),
     key(
         "physics.closure.{smagorinsky,wale,vreman,sigma}.turbulent_prandtl",
         &[POSITIVE],
         Value("0.9"),
-        "The Prandtl number of the heat that eddies carry, μ_t c_p/κ_t.",
+        "The Prandtl number of the heat that eddies carry, μ_t c_p/κ_t, and of all scalars of incompressible flow.",
     )
-    .of(NAVIER_STOKES),
+    .of(VISCOUS),
     key(
         "physics.reference",
         &[Section],

@@ -334,6 +334,7 @@ physics:
   temperature: { diffusivity: 0.1, source: x }
   scalars: { dye: { diffusivity: 0.1, source: t } }
   buoyancy: { gravity: [0, -1], expansion: 2, reference: 3 }
+  closure: { vreman: { constant: 0.1, length: 2*delta, turbulent_prandtl: 0.7 } }
 boundaries:
   a: { type: no-slip-wall, temperature: x }
   b: { type: no-slip-wall, heat_flux: t, dye: 1 }

@@ -11,7 +11,8 @@ use dgsuite_solve::flow::{Flow, Law, SampledSet, StepMeasure};
 /// Returns the warnings.
 pub(super) fn doubts(plan: &Plan, steps: FirstSteps) -> Vec<String> {
     let mut found = Vec::new();
-    found.extend(large_step(plan, steps.stable));
+    found.extend(steps.stress.and_then(|stable| large_step_of_stress(plan, stable)));
+    found.extend(large_step(plan, steps.stable).filter(|_| found.is_empty()));
     // A given number; by default each element has its own bound.
     let given = (plan.setup.implicit.is_none() && plan.setup.step_measure == StepMeasure::Cfl)
         .then_some(plan.time.step);
@@ -74,6 +75,19 @@ fn large_step(plan: &Plan, stable: Option<f64>) -> Option<String> {
              `time.subcycles: auto` allows steps several times larger"
         ),
         _ => format!("time.dt {dt} is {times:.1} times the step that is stable on this mesh, {stable:.4e}"),
+    })
+}
+
+/// The same of the stress of a closure in incompressible flow, which is explicit with sub-steps of convection
+/// too; its bound is nearly sharp.
+fn large_step_of_stress(plan: &Plan, stable: f64) -> Option<String> {
+    let StepSize::Fixed(dt) = plan.time.step else { return None };
+    (dt > stable).then(|| {
+        format!(
+            "time.dt {dt} is {:.1} times the step at which the explicit stress of the eddy viscosity is stable, \
+             {stable:.4e}",
+            dt / stable
+        )
     })
 }
 

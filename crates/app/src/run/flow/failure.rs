@@ -140,9 +140,15 @@ pub(super) fn explain(
         && law.subcycles.is_none()
         && dt > stable
     {
+        let (what, more) = match law.closure {
+            None => {
+                ("explicit convection was", "`time.subcycles: auto` allows steps several times larger, or ")
+            }
+            Some(_) => ("explicit convection and stress were", ""),
+        };
         log.warn(&format!(
-            "hint: at the start explicit convection was stable for steps up to {stable:.4e}, and time.dt is {dt}: \
-             `time.subcycles: auto` allows steps several times larger, or choose a smaller time.dt"
+            "hint: at the start {what} stable for steps up to {stable:.4e}, and time.dt is {dt}: {more}choose a \
+             smaller time.dt"
         ));
         return;
     }

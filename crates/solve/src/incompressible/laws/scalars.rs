@@ -13,7 +13,7 @@ use dgsuite_physics::{
 use std::sync::Arc;
 
 /// Solutions with one field or more, one after the other.
-struct Joined(Vec<Arc<dyn Exact>>);
+pub(super) struct Joined(pub(super) Vec<Arc<dyn Exact>>);
 
 impl Exact for Joined {
     fn n_fields(&self) -> usize {
