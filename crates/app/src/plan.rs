@@ -3,7 +3,7 @@
 //! Making a [`Plan`] finds all mistakes in the input, and changes no existing result.
 
 pub mod boundaries;
-mod closure;
+pub(crate) mod closure;
 pub mod comparison;
 mod correction;
 mod directory;
@@ -24,6 +24,7 @@ pub(crate) mod thin;
 mod time;
 pub mod triggers;
 pub mod values;
+mod viscosity;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -287,6 +288,7 @@ impl Plan {
         let drive = drive::resolve(&pipeline, mesh.dim(), (!mesh.is_part()).then(|| mesh.seen().as_ref()))?;
         let mut setup = setup(&pipeline, mesh, law, correction, boundaries, source, device);
         setup.filter_width = filter_width;
+        viscosity::fits_the_walls(&pipeline, &setup)?;
         setup.reactions = reactions;
         if let Some((drive, doubts)) = drive {
             setup.drive = Some(drive);
@@ -438,7 +440,7 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
                 closure: closure.as_ref().map(|spec| closure::resolve(spec, dim)).transpose()?,
             }))
         }
-        Model::Incompressible { viscosity, scalars, buoyancy, closure } => {
+        Model::Incompressible { viscosity, viscosity_formula, scalars, buoyancy, closure } => {
             let given = pipeline.incompressible.clone().unwrap_or_else(|| Incompressible::new(*viscosity));
             let flow_rate = &pipeline.physics.flow_rate;
             let flow_rate = flow_rate.as_ref().map(|spec| drive::rate(spec, dim)).transpose()?;
@@ -446,7 +448,17 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
             let scalars = scalars::of_law(scalars);
             let closure =
                 closure.as_ref().map(|spec| closure::resolve(spec, dim).map(Box::new)).transpose()?;
-            Ok(Law::Incompressible(Incompressible { flow_rate, scalars, buoyancy, closure, ..given }))
+            let viscosity_formula = viscosity_formula.as_ref();
+            let viscosity_formula =
+                viscosity_formula.map(|text| viscosity::resolve(pipeline, text, &scalars)).transpose()?;
+            Ok(Law::Incompressible(Incompressible {
+                flow_rate,
+                scalars,
+                buoyancy,
+                closure,
+                viscosity_formula,
+                ..given
+            }))
         }
         Model::Advection { velocity } => Ok(Law::Advection { velocity: fitting(velocity, dim)?.clone() }),
     }

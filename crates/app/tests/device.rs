@@ -393,14 +393,19 @@ monitors:
   - forces: { boundary: ymin, every_steps: 2, reference: { density: 1, length: 1, velocity: 1 } }
 ";
 
-/// A flow rate through a periodic channel with walls that are not parallel to it, with a closure.
+/// A flow rate through a periodic channel with walls that are not parallel to it, with a viscosity that
+/// varies and a closure.
 const DRIVEN: &str = "\
 title: A driven channel
 mesh:
   generate: { shape: quad, cells: [3, 2] }
   periodic: [[xmin, xmax]]
   map: { order: 1, y: y + 0.1*(1 - y)*sin(2*pi*x) }
-physics: { model: incompressible, viscosity: 0.5, flow_rate: { mean: 0.1 }, closure: { smagorinsky: { constant: 3 } } }
+physics:
+  model: incompressible
+  viscosity: { constant: 0.5, formula: 0.5 + 0.1*shear/(1 + shear) }
+  flow_rate: { mean: 0.1 }
+  closure: { smagorinsky: { constant: 3 } }
 space: { order: 2 }
 boundaries:
   ymin: { type: no-slip-wall }

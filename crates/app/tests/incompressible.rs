@@ -454,3 +454,95 @@ fn a_run_that_continues_and_one_with_more_threads_have_the_same_bits() {
         assert!(end(&case, "out/case", 10) == end(&case, "out/whole", 10));
     }
 }
+
+/// Shear between two walls with a temperature that is linear, `T = y`. The stress 0.1 is the same everywhere,
+/// so that `u' = 0.1/ν(T)` with `ν = 0.1/(1 + T)` gives `u = y + y²/2`.
+const WARM: &str = "\
+title: Oil between warm walls
+constants: { a: 0.1 }
+mesh: { generate: { shape: quad, cells: [3, 2] }, periodic: [[xmin, xmax]] }
+physics:
+  model: incompressible
+  viscosity: { constant: 0.02, formula: a/(1 + T) }
+  temperature: { diffusivity: 0.1 }
+space: { order: 3 }
+initial: { exact: { u: y + y^2/2, v: 0, p: 0, T: y } }
+boundaries:
+  ymin: { type: no-slip-wall, temperature: 0 }
+  ymax: { type: no-slip-wall, velocity: [1.5, 0], temperature: 1 }
+time: { dt: 0.005, steps: 10 }
+output: { fields: none }
+monitors:
+  - forces: { boundary: ymin, every_steps: 10, reference: { density: 1, velocity: 1, length: 1, area: 1 } }
+  - kinetic_energy: { every_steps: 10 }
+";
+
+#[test]
+fn a_viscosity_of_the_temperature_has_its_profile_friction_and_dissipation() {
+    for shape in ["quad", "tri", "mixed"] {
+        let case = Case::new(&WARM.replace("shape: quad", &format!("shape: {shape}")));
+        let summary = case.run(&[]);
+        let [u, v] = ["u", "v"].map(|name| number(&summary, &format!("/error/linf/{name}")));
+        assert!(u < 1e-9 && v < 1e-9, "{shape}: {u:e} {v:e}");
+        let drag = number(&summary, "/forces/ymin/force/0");
+        assert!((drag - 0.1).abs() < 1e-9, "{shape}: {drag}");
+        // ∫ ν u'² = ∫ 0.1 (1 + y).
+        let rows = case.table("out/case/monitors/kinetic_energy.csv");
+        assert!((rows[0][3] - 0.15).abs() < 1e-9, "{shape}: {rows:?}");
+    }
+}
+
+/// A power-law fluid, `ν = k γ̇^(n−1)`, with the stress `−G y` of a uniform force: `u' = −(G y/k)^(1/n)`.
+/// Walls are at y = 1, which moves, and y = 2.
+const POWER_LAW: &str = "\
+constants: { k: 0.2, G: 0.3, n: 1.5, m: 1 + 1/n }
+mesh: { generate: { shape: quad, cells: [2, 2], min: [0, 1], max: [1, 2] }, periodic: [[xmin, xmax]] }
+physics:
+  model: incompressible
+  viscosity: { constant: 0.22, formula: k*shear^(n - 1) }
+  forcing: { u: G }
+space: { order: 2 }
+initial: { exact: { u: (G/k)^(1/n)*(2^m - y^m)/m, v: 0, p: 0 } }
+boundaries:
+  ymin: { type: no-slip-wall, velocity: [(G/k)^(1/n)*(2^m - 1)/m, 0] }
+  ymax: { type: no-slip-wall }
+time: { cfl: auto, end: 0.1 }
+output: { fields: none }
+monitors:
+  - forces: { boundary: ymax, every_steps: 1000, reference: { density: 1, velocity: 1, length: 1, area: 1 } }
+";
+
+#[test]
+fn a_power_law_fluid_has_the_orders_of_the_space() {
+    for (shape, order) in [("quad", 2), ("tri", 3)] {
+        let case = Case::new(&POWER_LAW.replace("shape: quad", &format!("shape: {shape}")));
+        let error = |cells: usize| {
+            let set = [format!("mesh.generate.cells=[2, {cells}]"), format!("space.order={order}")];
+            let summary = case.run(&["--overwrite", "--set", &set[0], "--set", &set[1]]);
+            // The wall carries the stress G y at y = 2.
+            let drag = number(&summary, "/forces/ymax/force/0");
+            assert!((drag - 0.6).abs() < 2e-3, "{shape}: {drag}");
+            number(&summary, "/error/l2/u")
+        };
+        let [coarse, fine] = [error(2), error(4)];
+        let rate = (coarse / fine).log2();
+        assert!(rate > f64::from(order) + 0.7, "{shape}, order {order}: {coarse:e} {fine:e}, rate {rate}");
+    }
+}
+
+#[test]
+fn viscosities_that_do_not_fit_are_refused() {
+    let case = Case::new(POWER_LAW);
+    let refuse = |set: &str, parts: &[&str]| refused(&case, &["--set", set], parts);
+    refuse(
+        "physics.viscosity.formula=k*shear^(n - 2)",
+        &["`physics.viscosity.formula`", "at the shear rate 0", "limit it, as max(shear, 1e-3) does"],
+    );
+    refuse("physics.viscosity.formula=k*T", &["`physics.viscosity.formula`", "unknown name `T`", "shear"]);
+    refuse("physics.forcing=manufactured", &["a manufactured force does not know a viscosity that varies"]);
+    refuse(
+        "boundaries.ymax={ type: no-slip-wall, model: spalding, exchange: 0.1 }",
+        &["the wall `ymax` is that of a fluid with a constant viscosity"],
+    );
+    refuse("physics.viscosity={ formula: shear + 1 }", &["`physics.viscosity` is missing"]);
+}

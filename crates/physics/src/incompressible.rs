@@ -15,7 +15,7 @@ pub use force::wall_force;
 pub use outflow::OpenPressure;
 pub use penalty::{Penalty, PenaltyFlux};
 pub use transport::{Transport, TransportFlux};
-pub use variable_viscosity::{NoFlux, VariableViscosity};
+pub use variable_viscosity::{NoFlux, VariableViscosity, ViscosityFormula};
 pub use with_scalars::WithScalars;
 
 use crate::law::{Law, finite};

@@ -41,6 +41,7 @@ pub const MAX_ORDER: usize = 10;
 
 /// The law.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a run has few laws, and copies none in its steps")]
 pub enum Law {
     /// Linear advection of one unknown, `u`.
     Advection {

@@ -11,18 +11,20 @@
 use std::sync::Arc;
 
 use dgsuite_physics::formula::Formula;
+use dgsuite_physics::incompressible::ViscosityFormula;
 use dgsuite_physics::navier_stokes::Viscosity;
 use serde_json::json;
 
 use super::{Context, Finished, Kind, Monitor, MonitorError, Now, Spec, Values, charts, section};
 use crate::file::every::Every;
 use crate::file::keys::{Absent::Value, FLUID};
-use crate::file::problem::InputError;
 use crate::file::problem::mistakes::each;
+use crate::file::problem::{InputError, Problem};
 use crate::file::section::Section;
 use crate::models::variables::Variables;
 use dgsuite_output::writer::csv::Columns;
 use dgsuite_solve::flow::{Flow, Law};
+use dgsuite_solve::incompressible::Incompressible;
 use dgsuite_solve::post::{Surface, dot};
 
 pub(super) static MONITOR: Kind = Kind {
@@ -55,12 +57,19 @@ impl Spec for BudgetSpec {
     fn resolve(&self, context: &Context<'_>) -> Result<Box<dyn Monitor>, InputError> {
         let law = context.states.variables.law();
         let (density, viscosity) = match law {
-            Law::Incompressible(law) => ("1", format!("{:?}", law.viscosity)),
+            Law::Incompressible(law) => ("1", of_liquid(law, context.states.variables.dim())),
             Law::NavierStokes(law) => ("rho", text_of(&law.viscosity)),
             Law::Euler { .. } | Law::Advection { .. } => ("rho", "0".to_owned()),
         };
         let texts = integrands(context.states.variables.dim(), density, &viscosity);
-        let parse = |text: &String| context.vocabulary.known("monitors.kinetic_energy", text);
+        let key = "monitors.kinetic_energy";
+        // The formula of a viscosity may have constants of the file.
+        let varies = matches!(law, Law::Incompressible(law) if law.viscosity_formula.is_some());
+        let of_file = |text: &str| {
+            let problem = |error| Problem::Formula { key: key.to_owned(), error };
+            context.vocabulary.parse(text).map_err(|error| InputError::nowhere(problem(error)))
+        };
+        let parse = |text: &String| if varies { of_file(text) } else { context.vocabulary.known(key, text) };
         Ok(Box::new(Budget {
             integrands: each(texts.iter().map(parse))?,
             boundaries: context.mesh.boundary_names().into_iter().map(str::to_owned).collect(),
@@ -88,22 +97,51 @@ fn text_of(viscosity: &Viscosity) -> String {
     }
 }
 
+/// The kinematic viscosity as a formula of the state and its derivatives.
+fn of_liquid(law: &Incompressible, dim: usize) -> String {
+    match &law.viscosity_formula {
+        None => format!("{:?}", law.viscosity),
+        Some(formula) => {
+            let shear = format!("sqrt({})", strain(dim).join(" + "));
+            let mut text = String::new();
+            let mut word = String::new();
+            // The shear rate is no field.
+            for c in formula.text().chars().chain([' ']) {
+                if c.is_alphanumeric() || c == '_' {
+                    word.push(c);
+                    continue;
+                }
+                text += if word == ViscosityFormula::SHEAR { &shear } else { &word };
+                word.clear();
+                text.push(c);
+            }
+            format!("max({:?}, {})", law.viscosity, text.trim_end())
+        }
+    }
+}
+
+/// The terms of `2 S:S` with the rate of strain S.
+fn strain(dim: usize) -> Vec<String> {
+    let (velocity, axes) = (&["u", "v", "w"][..dim], &["x", "y", "z"][..dim]);
+    let mut strain: Vec<String> = velocity.iter().zip(axes).map(|(u, x)| format!("2*{u}_{x}^2")).collect();
+    for i in 0..dim {
+        strain
+            .extend((0..i).map(|j| format!("({}_{} + {}_{})^2", velocity[i], axes[j], velocity[j], axes[i])));
+    }
+    strain
+}
+
 /// The integrands of E, of τ:∇u = μ (½ |∇u + ∇uᵀ|² − ⅔ (∇·u)²) and of p ∇·u, and ∇·u, p and 1.
 fn integrands(dim: usize, density: &str, viscosity: &str) -> [String; 6] {
     let (velocity, axes) = (&["u", "v", "w"][..dim], &["x", "y", "z"][..dim]);
     let sum = |terms: Vec<String>| terms.join(" + ");
     let squares = sum(velocity.iter().map(|u| format!("{u}^2")).collect());
     let divergence = sum(velocity.iter().zip(axes).map(|(u, x)| format!("{u}_{x}")).collect());
-    let mut strain: Vec<String> = velocity.iter().zip(axes).map(|(u, x)| format!("2*{u}_{x}^2")).collect();
-    for i in 0..dim {
-        strain
-            .extend((0..i).map(|j| format!("({}_{} + {}_{})^2", velocity[i], axes[j], velocity[j], axes[i])));
-    }
     // A liquid has no compression in its stress, and what the scheme leaves of it does not count.
     let bulk = if density == "rho" { format!(" - 2/3*({divergence})^2") } else { String::new() };
     [
         format!("{density}/2*({squares})"),
-        format!("{viscosity}*({}{bulk})", sum(strain)),
+        format!("{viscosity}*({}{bulk})", sum(strain(dim))),
         format!("p*({divergence})"),
         divergence,
         "p".to_owned(),

@@ -28,6 +28,8 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
     let graded = time.flag("graded_start")?;
     Ok(Incompressible {
         viscosity,
+        // The plan parses it with the names of the scalars.
+        viscosity_formula: default.viscosity_formula,
         time_order: order(&time)?,
         graded_start: graded.map_or(default.graded_start, |flag| flag.value),
         splitting: splitting(&time)?,

@@ -62,8 +62,10 @@ pub enum Model {
     },
     /// The incompressible Navier–Stokes equations.
     Incompressible {
-        /// Kinematic viscosity.
+        /// Kinematic viscosity; its constant part if it varies.
         viscosity: f64,
+        /// The viscosity as a formula.
+        viscosity_formula: Option<Located<String>>,
         /// The temperature, then other scalars.
         scalars: Vec<ScalarSpec>,
         /// The force of buoyancy.
@@ -201,7 +203,7 @@ impl PhysicsSpec {
 
     /// Reads the section of incompressible flow.
     fn incompressible(section: &Section<'_>, place: Place) -> Result<Self, InputError> {
-        let given = section.positive("viscosity")?;
+        let (given, viscosity_formula) = kinematic_viscosity(section)?;
         let (reference, viscosity) = match Reference::incompressible(section, given.as_ref())? {
             Some((state, viscosity)) => (Some(state), viscosity),
             None => match &given {
@@ -224,9 +226,23 @@ impl PhysicsSpec {
         }
         let buoyancy = BuoyancySpec::read(section)?;
         let closure = ClosureSpec::read(section)?;
-        let model = Model::Incompressible { viscosity, scalars, buoyancy, closure };
+        let model = Model::Incompressible { viscosity, viscosity_formula, scalars, buoyancy, closure };
         Ok(Self { model, reference, source, sponge: None, body_force: None, flow_rate, place })
     }
+}
+
+/// Reads `viscosity: nu | { constant: nu, formula: … }` of incompressible flow.
+fn kinematic_viscosity(
+    physics: &Section<'_>,
+) -> Result<(Option<Located<f64>>, Option<Located<String>>), InputError> {
+    let Some(node) = physics.node("viscosity") else { return Ok((None, None)) };
+    if !matches!(node.value, Value::Map(_)) {
+        return Ok((physics.positive("viscosity")?, None));
+    }
+    let Some(section) = physics.section("viscosity")? else { return Ok((None, None)) };
+    let formula = section.node("formula");
+    let formula = formula.map(|node| section.constants().text(node, &section.key("formula"))).transpose()?;
+    Ok((section.positive("constant")?, formula))
 }
 
 /// Reads `viscosity: mu | { constant: mu } | { power: … } | { sutherland: … }`.

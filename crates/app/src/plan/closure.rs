@@ -64,7 +64,7 @@ fn unsupported(spec: &ClosureSpec, instead: &str) -> InputError {
 }
 
 /// The closure of a law, if it has one.
-pub(super) fn of(law: &Law) -> Option<&EddyViscosity> {
+pub(crate) fn of(law: &Law) -> Option<&EddyViscosity> {
     match law {
         Law::NavierStokes(law) => law.closure.as_ref(),
         Law::Incompressible(law) => law.closure.as_deref(),

@@ -338,7 +338,10 @@ fn physics_line(plan: &Plan) -> String {
             plan.setup.drive.map_or_else(String::new, |drive| rate_text(&drive.rate, plan.variables.dim()))
         ),
         Law::Incompressible(law) => {
-            let (dim, viscosity) = (plan.variables.dim(), short(law.viscosity));
+            let (dim, mut viscosity) = (plan.variables.dim(), short(law.viscosity));
+            if let Some(formula) = &law.viscosity_formula {
+                viscosity = format!("{}, at least {viscosity}", formula.text());
+            }
             let rate = law.flow_rate.map_or_else(String::new, |rate| rate_text(&rate, dim));
             let scalar =
                 |scalar: &Scalar| format!(", diffusivity of {} {}", scalar.name, short(scalar.diffusivity));

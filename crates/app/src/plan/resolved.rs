@@ -139,8 +139,11 @@ fn closure(tree: &mut Tree, setup: &Setup) {
 
 fn incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {
     // A Reynolds number of the reference state is the viscosity in other words.
-    if tree.get("physics.reference.reynolds").is_none() {
-        tree.default("physics.viscosity", number(law.viscosity));
+    let of_reference = tree.get("physics.reference.reynolds").is_some();
+    match (of_reference, &law.viscosity_formula) {
+        (true, _) => {}
+        (false, None) => tree.default("physics.viscosity", number(law.viscosity)),
+        (false, Some(_)) => tree.default("physics.viscosity.constant", number(law.viscosity)),
     }
     if let Some(buoyancy) = law.buoyancy {
         tree.default("physics.buoyancy.expansion", number(buoyancy.expansion));

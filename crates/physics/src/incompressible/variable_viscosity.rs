@@ -1,11 +1,13 @@
 //! The viscous stress of incompressible flow beyond that of a constant viscosity: of eddies that the mesh
-//! does not resolve.
+//! does not resolve, and of a fluid whose viscosity depends on temperature, scalars and shear rate.
 
 use super::VelocityFirst;
-use crate::closures::{EddyViscosity, in_space};
+use crate::closures::{Closure, EddyViscosity, in_space};
 use crate::diffusion::Diffusion;
 use crate::law::{Law, finite};
-use crate::real::{Real, array, dot};
+use crate::real::{Dual, Real, array, dot};
+use crate::trace::StateRecording;
+use std::sync::Arc;
 
 /// A law without fluxes, `∂u/∂t = 0`: for equations of which only the diffusive flux counts. The state begins
 /// with a velocity; scalars follow.
@@ -64,67 +66,164 @@ impl<const D: usize, const N: usize> VelocityFirst<D, N> for NoFlux {
     const VELOCITIES: usize = 1;
 }
 
-/// The part of the stress of incompressible flow that a constant viscosity `ν` leaves out, per density, and
+/// A kinematic viscosity as a formula of the scalars and of the shear rate `γ̇ = √(2 S:S)` with the rate of
+/// strain `S = ½ (∇u + ∇uᵀ)`: that of a generalised Newtonian fluid, or of one that warms up.
+#[derive(Clone, Debug)]
+pub struct ViscosityFormula {
+    text: String,
+    scalars: usize,
+    recording: Arc<StateRecording>,
+}
+
+impl ViscosityFormula {
+    /// The name of the shear rate in texts of formulas.
+    pub const SHEAR: &'static str = "shear";
+
+    /// The formula `text`, recorded as a function of this number of scalars, then the shear rate.
+    #[must_use]
+    pub const fn new(text: String, scalars: usize, recording: Arc<StateRecording>) -> Self {
+        Self { text, scalars, recording }
+    }
+
+    /// The text of the formula.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The viscosity.
+    ///
+    /// # Panics
+    /// If there are fewer scalars than the formula has.
+    pub fn at<R: Real>(&self, scalars: &[R], shear: R) -> R {
+        let w: Vec<R> = scalars[..self.scalars].iter().copied().chain([shear]).collect();
+        let zero = R::lit(0.0);
+        self.recording.eval(&w, &[zero; 3], zero)[0]
+    }
+}
+
+/// Formulas are equal if their texts are.
+impl PartialEq for ViscosityFormula {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text && self.scalars == other.scalars
+    }
+}
+
+/// The part of the stress of incompressible flow that a constant viscosity `ν₀` leaves out, per density, and
 /// the diffusive flux of scalars that belongs to it. The state is the velocity, then scalars `T`:
 ///
 /// ```text
-/// F_v,d = (ν_t (∂u/∂x_d + ∇u_d), ν_t/Pr_t ∂T/∂x_d)
+/// F_v,d = ((ν − ν₀ + ν_t) (∂u/∂x_d + ∇u_d), ν_t/Pr_t ∂T/∂x_d)
 /// ```
 ///
-/// with the eddy viscosity `ν_t` of a [closure](crate::closures). The isotropic part of the unresolved stress
-/// is part of the pressure.
+/// with the viscosity `ν(T, γ̇)` of the fluid and the eddy viscosity `ν_t` of a [closure](crate::closures);
+/// without a formula `ν = ν₀`. Where the formula gives less, `ν₀` counts. It must not exceed the least of `ν`
+/// and `d(ν γ̇)/dγ̇`: the operators of both parts differ, so that their sum need not dissipate otherwise. The
+/// isotropic part of the unresolved stress is part of the pressure.
 ///
-/// The solver treats `ν ∇²u` implicitly and this stress explicitly. An eddy viscosity grows with the
-/// gradient, so that a change of the stress is twice as large as with a constant one: the diffusivity that
-/// bounds the step is `max(2 ν_t, ν_t/Pr_t)`.
+/// The solver treats `ν₀ ∇²u` implicitly and this stress explicitly. An eddy viscosity grows with the
+/// gradient, so that a change of the stress is twice as large as with a constant one, and that of the fluid
+/// changes by `d(ν γ̇)/dγ̇`: the diffusivity that bounds the step is the larger of `ν_t/Pr_t` and
+/// `2 ν_t + max(ν − ν₀, ν − ν₀ + γ̇ dν/dγ̇)`.
 ///
 /// # Source
-/// Sagaut, *Large Eddy Simulation for Incompressible Flows*, Springer 2006, §4.3.
+/// Sagaut, *Large Eddy Simulation for Incompressible Flows*, Springer 2006, §4.3; Bird, Armstrong & Hassager,
+/// *Dynamics of Polymeric Liquids* 1, Wiley 1987, §4.1.
 ///
 /// ```
 /// use dgsuite_physics::closures::EddyViscosity;
 /// use dgsuite_physics::incompressible::VariableViscosity;
 /// use dgsuite_physics::{Closure, Diffusion};
 /// let closure = EddyViscosity { mixing: 0.1, ..EddyViscosity::usual(Closure::Smagorinsky) };
-/// let law = VariableViscosity { closure };
+/// let law = VariableViscosity { closure: Some(closure), constant: 0.01, formula: None, coefficient: 0.1 };
 /// // u = 3 y: ν_t = 0.1 |S| = 0.3, and the stress ν_t ∂u/∂y = 0.9.
 /// let f = Diffusion::<2, 2>::diffusive_flux(&law, &[0.0; 2], &[[0.0, 0.0], [3.0, 0.0]]);
 /// assert!((f[1][0] - 0.9_f64).abs() < 1e-15 && f[0][1] == f[1][0]);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct VariableViscosity {
-    /// The closure.
-    pub closure: EddyViscosity,
+    /// The closure, if there is one.
+    pub closure: Option<EddyViscosity>,
+    /// The constant viscosity `ν₀`, length² per time.
+    pub constant: f64,
+    /// The viscosity of the fluid, if it is not constant.
+    pub formula: Option<ViscosityFormula>,
+    /// The coefficient of the element: `C Δ²` of the closure; without a closure 1, a factor of the stress.
+    pub coefficient: f64,
+}
+
+/// Viscosities at a point.
+struct Viscosities<R> {
+    /// `ν_t`; `None` without a closure.
+    eddies: Option<R>,
+    /// `ν − ν₀`; `None` without a formula.
+    fluid: Option<R>,
+    sum: R,
 }
 
 impl VariableViscosity {
     /// The eddy viscosity `ν_t` for the gradient of the velocity, `g[d][i] = ∂u_i/∂x_d`, and the coefficient
-    /// `C Δ²` of the element.
+    /// `C Δ²` of the element; zero without a closure.
     #[inline(always)]
     pub fn eddy_viscosity<R: Real, const D: usize>(&self, g: &[[R; D]; D], mixing: R) -> R {
-        (mixing * self.closure.closure.rate(&in_space(g))).named("eddy_viscosity")
+        match self.closure {
+            Some(of) => (mixing * of.closure.rate(&in_space(g))).named("eddy_viscosity"),
+            None => R::lit(0.0),
+        }
     }
 
-    /// `1/Pr_t`.
+    /// `ν₀`.
+    #[inline(always)]
+    fn constant<R: Real>(&self) -> R {
+        R::param("constant_viscosity", self.constant)
+    }
+
+    #[inline(always)]
+    fn viscosities<R: Real, const D: usize, const N: usize>(
+        &self,
+        u: &[R; N],
+        g: &[[R; D]; D],
+        c: R,
+    ) -> Viscosities<R> {
+        let eddies = self.closure.map(|_| self.eddy_viscosity(g, c));
+        let fluid = self.formula.as_ref().map(|formula| {
+            // Below ν₀ the whole would not dissipate: both parts have different discretisations.
+            let excess = (formula.at(&u[D..], shear_rate(g)) - self.constant()).max(R::lit(0.0));
+            // Fluxes with a coefficient have the gradient in the bound of the step.
+            if self.closure.is_some() { excess } else { c * excess }
+        });
+        let sum = match (eddies, fluid) {
+            (Some(eddies), Some(fluid)) => eddies + fluid,
+            (one, other) => one.or(other).unwrap_or(R::lit(0.0)),
+        };
+        Viscosities { eddies, fluid, sum }
+    }
+
+    /// `1/Pr_t`, of the fluxes of scalars.
     #[inline(always)]
     fn of_scalars<R: Real>(&self) -> R {
-        R::param("inverse_turbulent_prandtl", 1.0 / self.closure.prandtl)
+        R::param("inverse_turbulent_prandtl", self.closure.map_or(0.0, |closure| 1.0 / closure.prandtl))
     }
 
     #[inline(always)]
-    fn flux<R: Real, const D: usize, const N: usize>(&self, grad: &[[R; N]; D], mixing: R) -> [[R; N]; D] {
+    fn flux<R: Real, const D: usize, const N: usize>(
+        &self,
+        u: &[R; N],
+        grad: &[[R; N]; D],
+        c: R,
+    ) -> [[R; N]; D] {
         let g = velocity_gradient(grad);
-        let nu = self.eddy_viscosity(&g, mixing);
-        let mut f = [[nu; N]; D];
+        let at = self.viscosities(u, &g, c);
+        let mut f = [[R::lit(0.0); N]; D];
         for d in 0..D {
-            f[d][d] = nu * (g[d][d] + g[d][d]);
+            f[d][d] = at.sum * (g[d][d] + g[d][d]);
             // The stress is symmetric.
             for i in 0..d {
-                f[d][i] = nu * (g[d][i] + g[i][d]);
+                f[d][i] = at.sum * (g[d][i] + g[i][d]);
                 f[i][d] = f[d][i];
             }
         }
-        if N > D {
+        if let (true, Some(nu)) = (N > D, at.eddies) {
             let of_scalars = nu * self.of_scalars::<R>();
             for d in 0..D {
                 for k in D..N {
@@ -138,17 +237,18 @@ impl VariableViscosity {
     #[inline(always)]
     fn normal_flux<R: Real, const D: usize, const N: usize>(
         &self,
+        u: &[R; N],
         grad: &[[R; N]; D],
         n: &[R; D],
-        mixing: R,
+        c: R,
     ) -> [R; N] {
         let g = velocity_gradient(grad);
-        let nu = self.eddy_viscosity(&g, mixing);
-        let mut f = [nu; N];
+        let at = self.viscosities(u, &g, c);
+        let mut f = [R::lit(0.0); N];
         for i in 0..D {
-            f[i] = nu * dot(&array!(D, |d| g[d][i] + g[i][d]), n);
+            f[i] = at.sum * dot(&array!(D, |d| g[d][i] + g[i][d]), n);
         }
-        if N > D {
+        if let (true, Some(nu)) = (N > D, at.eddies) {
             let of_scalars = nu * self.of_scalars::<R>();
             for k in D..N {
                 f[k] = of_scalars * dot(&array!(D, |d| grad[d][k]), n);
@@ -156,6 +256,12 @@ impl VariableViscosity {
         }
         f
     }
+}
+
+/// The shear rate `γ̇ = √(2 S:S)`.
+#[inline(always)]
+fn shear_rate<R: Real, const D: usize>(g: &[[R; D]; D]) -> R {
+    Closure::Smagorinsky.rate(&in_space(g)).named("shear_rate")
 }
 
 /// The gradient of the velocity.
@@ -166,55 +272,69 @@ fn velocity_gradient<R: Real, const D: usize, const N: usize>(grad: &[[R; N]; D]
 
 impl<const D: usize, const N: usize> Diffusion<D, N> for VariableViscosity {
     #[inline(always)]
-    fn diffusive_flux<R: Real>(&self, _u: &[R; N], grad: &[[R; N]; D]) -> [[R; N]; D] {
-        self.flux(grad, Diffusion::<D, N>::own_coefficient(self))
+    fn diffusive_flux<R: Real>(&self, u: &[R; N], grad: &[[R; N]; D]) -> [[R; N]; D] {
+        self.flux(u, grad, Diffusion::<D, N>::own_coefficient(self))
     }
 
     #[inline(always)]
-    fn normal_diffusive_flux<R: Real>(&self, _u: &[R; N], grad: &[[R; N]; D], n: &[R; D]) -> [R; N] {
-        self.normal_flux(grad, n, Diffusion::<D, N>::own_coefficient(self))
+    fn normal_diffusive_flux<R: Real>(&self, u: &[R; N], grad: &[[R; N]; D], n: &[R; D]) -> [R; N] {
+        self.normal_flux(u, grad, n, Diffusion::<D, N>::own_coefficient(self))
     }
 
-    /// Zero: that of a fluid at rest.
+    /// Zero: without a gradient it is not known.
     #[inline(always)]
     fn diffusivity<R: Real>(&self, _u: &[R; N]) -> R {
         R::lit(0.0)
     }
 
-    /// `C Δ²`.
+    /// `C Δ²`; 1 without a closure.
     fn coefficient(&self, width: f64) -> Option<f64> {
-        Some(self.closure.closure.mixing(self.closure.constant, width))
+        Some(self.closure.map_or(1.0, |of| of.closure.mixing(of.constant, width)))
     }
 
     fn with_coefficient(&self, c: f64) -> Self {
-        Self { closure: EddyViscosity { mixing: c, ..self.closure } }
+        Self { coefficient: c, ..self.clone() }
     }
 
     #[inline(always)]
-    fn diffusive_flux_with<R: Real>(&self, _u: &[R; N], grad: &[[R; N]; D], c: R) -> [[R; N]; D] {
-        self.flux(grad, c)
+    fn diffusive_flux_with<R: Real>(&self, u: &[R; N], grad: &[[R; N]; D], c: R) -> [[R; N]; D] {
+        self.flux(u, grad, c)
     }
 
     #[inline(always)]
     fn normal_diffusive_flux_with<R: Real>(
         &self,
-        _u: &[R; N],
+        u: &[R; N],
         grad: &[[R; N]; D],
         n: &[R; D],
         c: R,
     ) -> [R; N] {
-        self.normal_flux(grad, n, c)
+        self.normal_flux(u, grad, n, c)
     }
 
-    /// `max(2 ν_t, ν_t/Pr_t)`.
+    /// The larger of `ν_t/Pr_t` and `2 ν_t + max(ν − ν₀, ν − ν₀ + γ̇ dν/dγ̇)`.
     #[inline(always)]
-    fn diffusivity_with<R: Real>(&self, _u: &[R; N], grad: &[[R; N]; D], c: R) -> R {
-        let nu = self.eddy_viscosity(&velocity_gradient(grad), c);
-        if N > D { nu * self.of_scalars::<R>().max(R::lit(2.0)) } else { nu + nu }
+    fn diffusivity_with<R: Real>(&self, u: &[R; N], grad: &[[R; N]; D], c: R) -> R {
+        let g = velocity_gradient(grad);
+        let at = self.viscosities(u, &g, c);
+        let mut largest = R::lit(0.0);
+        if let Some(eddies) = at.eddies {
+            largest = eddies + eddies;
+        }
+        if let (Some(formula), Some(excess)) = (&self.formula, at.fluid) {
+            let shear = shear_rate(&g);
+            let scalars: Vec<Dual<R>> = u[D..].iter().map(|v| Dual::constant(*v)).collect();
+            let slope = formula.at(&scalars, Dual::variable(shear)).derivative;
+            largest = largest + excess.max(slope.mul_add(shear, excess));
+        }
+        match at.eddies {
+            Some(eddies) if N > D => largest.max(eddies * self.of_scalars::<R>()),
+            _ => largest,
+        }
     }
 
     #[inline(always)]
     fn own_coefficient<R: Real>(&self) -> R {
-        R::param("mixing", self.closure.mixing)
+        R::param("mixing", self.coefficient)
     }
 }

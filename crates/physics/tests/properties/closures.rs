@@ -276,9 +276,8 @@ fn packs_have_the_bits_of_numbers() {
 /// given has no flux.
 #[test]
 fn the_stress_of_incompressible_eddies_and_its_conditions() {
-    let law = |mixing: f64| VariableViscosity {
-        closure: EddyViscosity { mixing, ..EddyViscosity::usual(Closure::Vreman) },
-    };
+    let closure = Some(EddyViscosity::usual(Closure::Vreman));
+    let law = |coefficient: f64| VariableViscosity { closure, constant: 1.0, formula: None, coefficient };
     let grad = [[0.3, -0.7, 0.2, 1.1], [0.9, 0.1, -0.4, -0.6], [-0.2, 0.5, -0.4, 0.8]];
     let n = [0.6, 0.0, 0.8];
     let u = [0.0; 4];

@@ -9,7 +9,7 @@ use dgsuite_physics::incompressible::wall_force;
 ///
 /// Stress and heat come from the diffusive flux of the scheme, `(0, τ·n, v·τ·n − q·n)`. For incompressible
 /// flow the stress is `τ = ν (∇u + ∇uᵀ)` of the lifted gradient, and the heat `−α ∂T/∂n` of the first scalar,
-/// with the eddy viscosity and diffusivity of a closure.
+/// with the viscosity of the fluid, and the eddy viscosity and diffusivity of a closure.
 /// On the wall of a gas the pressure is that of the scheme too: the normal component of its momentum flux, so
 /// that the forces balance the momentum of the flow. On other boundaries it is the pressure of the inner
 /// state.
@@ -62,8 +62,8 @@ pub(crate) fn surface(
                 |grad: &[Vec<f64>], n: &[f64; 3]| (0..dim).map(|d| grad[d][dim + 1] * n[d]).sum::<f64>();
             heat = gradients.map(|(grad, n)| -scalar.diffusivity * slope(grad, n)).collect();
         }
-        // Of a closure, beside the constant viscosity and diffusivity.
-        if law.closure.is_some() && !modelled {
+        // Of a closure or a viscosity that varies, beside the constant viscosity and diffusivity.
+        if law.variable_viscosity().is_some() && !modelled {
             for (i, flux) in samples.diffusive.iter().enumerate() {
                 (0..dim).for_each(|d| traction[i][d] += flux[d]);
                 heat.iter_mut().skip(i).take(1).for_each(|heat| *heat -= flux[dim + 1]);
@@ -85,7 +85,7 @@ pub(crate) fn surface(
             let (rho, p) = (values[0][i], values[dim + 1][i]);
             (rho, viscous.viscosity_at(p / ((viscous.gas.gamma - 1.0) * rho)) / rho)
         }
-        Law::Incompressible(law) => (1.0, law.viscosity),
+        Law::Incompressible(law) => (1.0, law.viscosity_at(&samples.states[i], &samples.gradients[i])),
         _ => (1.0, f64::INFINITY),
     };
     let (mut u_tau, mut y_plus) = (Vec::new(), Vec::new());

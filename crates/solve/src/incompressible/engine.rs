@@ -132,12 +132,13 @@ fn build<M: Machine + 'static>(
     if !setup.only_described {
         flow.start(t0)?;
     }
-    let stress = match &law.closure {
+    let stress = match law.variable_viscosity() {
         None => None,
-        Some(closure) => {
+        Some(stress) => {
             let widths = filter_widths(fields.mesh(), setup.order, setup.filter_width.as_ref())?;
-            let mixing = |width: &f64| closure.closure.mixing(closure.constant, *width);
-            Some((VariableViscosity { closure: **closure }, widths.iter().map(mixing).collect()))
+            let of = |width: &f64| Diffusion::<3, 6>::coefficient(&stress, *width).unwrap_or_default();
+            let coefficients = widths.iter().map(of).collect();
+            Some((stress, coefficients))
         }
     };
     let facts = Facts {
@@ -225,24 +226,26 @@ fn level((fields, field): (&Discretization<f64>, usize), u: &[f64], exact: &dyn 
     integrals[0] / integrals[1]
 }
 
-/// Puts the stress of a closure and its fluxes of scalars at a boundary into the diffusive fluxes of samples
-/// of the state `(u, p, T, …)`; `mixing` is the coefficient of each element.
-fn stress_on_boundary(stress: &VariableViscosity, mixing: &[f64], samples: &mut BoundarySamples) {
+/// Puts the stress of a closure or of a viscosity that varies, and its fluxes of scalars, at a boundary into
+/// the diffusive fluxes of samples of the state `(u, p, T, …)`; `coefficients` are those of the elements.
+fn stress_on_boundary(stress: &VariableViscosity, coefficients: &[f64], samples: &mut BoundarySamples) {
     let at = samples.first.windows(2).zip(&samples.elements);
     let elements = at.flat_map(|(points, &element)| std::iter::repeat_n(element, points[1] - points[0]));
-    let points = samples.gradients.iter().zip(&samples.normals).zip(&mut samples.diffusive);
-    for (element, ((gradient, n), flux)) in elements.zip(points) {
+    let points = samples.gradients.iter().zip(&samples.normals).zip(&samples.states);
+    for ((element, ((gradient, n), state)), flux) in elements.zip(points).zip(&mut samples.diffusive) {
         let dim = gradient.len();
-        // The gradient of the plane, in space.
-        let slope = |d: usize, k: usize| if d < dim && k < dim { gradient[d][k] } else { 0.0 };
-        let grad: [[f64; 3]; 3] = std::array::from_fn(|d| std::array::from_fn(|k| slope(d, k)));
-        let own = Diffusion::<3, 3>::with_coefficient(stress, mixing[element]);
-        let of_velocity: [f64; 3] = own.normal_diffusive_flux(&[0.0; 3], &grad, n);
-        flux[..dim].copy_from_slice(&of_velocity[..dim]);
-        let of_scalars = own.eddy_viscosity(&grad, mixing[element]) / stress.closure.prandtl;
-        for k in dim + 1..flux.len() {
-            flux[k] = of_scalars * (0..dim).map(|d| gradient[d][k] * n[d]).sum::<f64>();
-        }
+        // The plane, in space, with three scalars.
+        let field = |of: &[f64], k: usize| match k {
+            0..3 if k < dim => of[k],
+            0..3 => 0.0,
+            _ => of.get(dim + k - 2).copied().unwrap_or(0.0),
+        };
+        let u: [f64; 6] = std::array::from_fn(|k| field(state, k));
+        let slope = |d: usize, k: usize| if d < dim { field(&gradient[d], k) } else { 0.0 };
+        let grad: [[f64; 6]; 3] = std::array::from_fn(|d| std::array::from_fn(|k| slope(d, k)));
+        let own: [f64; 6] = stress.normal_diffusive_flux_with(&u, &grad, n, coefficients[element]);
+        flux[..dim].copy_from_slice(&own[..dim]);
+        flux[dim + 1..].iter_mut().zip(&own[3..]).for_each(|(flux, own)| *flux = *own);
     }
 }
 
@@ -305,7 +308,7 @@ struct FlowEngine<M: Machine> {
     /// The state in the order of `fields`, if it was read since the last step.
     state: RefCell<Option<Vec<f64>>>,
     viscosity: f64,
-    /// The stress of a closure, with the coefficient of each element.
+    /// The stress of a closure or of a viscosity that varies, with the coefficient of each element.
     stress: Option<(VariableViscosity, Vec<f64>)>,
     /// The walls with a model, and the places above their points, found at the first sample.
     modelled: BTreeMap<String, (WallModel, Height)>,
@@ -522,8 +525,8 @@ impl<M: Machine> Engine for FlowEngine<M> {
                 samples.diffusive[q][..self.dim].copy_from_slice(&t[..self.dim]);
             }
             samples.distances.clone_from(heights);
-        } else if let Some((stress, mixing)) = &self.stress {
-            stress_on_boundary(stress, mixing, &mut samples);
+        } else if let Some((stress, coefficients)) = &self.stress {
+            stress_on_boundary(stress, coefficients, &mut samples);
         }
         Some(samples)
     }

@@ -6,7 +6,7 @@
 //! R = Σ α_i uⁿ⁻ⁱ/Δt − Σ β_i ∇·(u ⊗ u)ⁿ⁻ⁱ + fⁿ⁺¹
 //! ```
 //!
-//! to which a closure adds [its stress](stress).
+//! to which a closure, or a viscosity that varies, adds [its stress](stress).
 //!
 //! **[Dual splitting](dual)**: `w̃ = (R + F)/s` with `F = ν∇²uⁿ`; `−∇²π = −s ∇·w̃` with
 //! `∂π/∂n = −θν n·∇×(ω* − ωⁿ)` on walls; `w = w̃ − (∇π + F − ν∇D)/s`; penalties; `(s − ν∇²) u = s w` with
@@ -128,7 +128,8 @@ impl<M: Machine> Flow<M> {
         let p = (0..times).map(|_| like.zeros_like()).collect::<Result<Vec<_>, _>>()?;
         let rate = |of| Mean::new(&machine, &one).map(|mean| Rate::new(of, mean));
         let rate = law.flow_rate.map(rate).transpose()?;
-        let stress = law.closure.as_ref().map(|_| Stress::new(times, &initial, scalars.len())).transpose()?;
+        let stress =
+            law.variable_viscosity().map(|_| Stress::new(times, &initial, scalars.len())).transpose()?;
         let constants = singular.then(|| Mean::new(&machine, &one)).transpose()?;
         let work = Work {
             hat: initial.zeros_like()?,

@@ -35,7 +35,8 @@ pub(super) enum Pass {
     Scalar(usize),
     /// `−∇·(ū ⊗ u)`, with the components of u, then those of ū.
     Transport,
-    /// `∇·(ν_t (∇u + ∇uᵀ))` and `∇·(ν_t/Pr_t ∇T)` of a closure: the velocity, then the scalars.
+    /// `∇·((ν − ν₀ + ν_t) (∇u + ∇uᵀ))` and `∇·(ν_t/Pr_t ∇T)` of a viscosity that varies and of a closure: the
+    /// velocity, then the scalars.
     Stress,
 }
 
@@ -51,7 +52,7 @@ impl Pass {
         if law.subcycles.is_some() {
             all.push(Self::Transport);
         }
-        if law.closure.is_some() {
+        if law.closure.is_some() || law.viscosity_formula.is_some() {
             all.push(Self::Stress);
         }
         all

@@ -4,6 +4,7 @@ use super::scalars::{Buoyancy, Scalar};
 use crate::elliptic::SolverOptions;
 use dgsuite_ops::StepMeasure;
 use dgsuite_physics::closures::EddyViscosity;
+use dgsuite_physics::incompressible::{VariableViscosity, ViscosityFormula};
 use dgsuite_timeint::Scheme;
 
 /// How velocity and pressure are decoupled in a step of size Δt of a backward difference formula.
@@ -166,8 +167,10 @@ impl Default for VelocityOptions {
 /// The law of incompressible flow, with its time integration and linear solvers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incompressible {
-    /// Kinematic viscosity ν, positive.
+    /// Kinematic viscosity ν, positive; the least one ν₀ if it varies.
     pub viscosity: f64,
+    /// The kinematic viscosity as a formula, if it varies. What it differs from ν₀ is explicit.
+    pub viscosity_formula: Option<Box<ViscosityFormula>>,
     /// Order of the backward difference formula and of the extrapolation of explicit terms: 1, 2 or 3.
     pub time_order: usize,
     /// Whether the first step is Δt/100 and the next ones grow to Δt. Without it, the first steps of order 1
@@ -204,6 +207,7 @@ impl Incompressible {
     pub fn new(viscosity: f64) -> Self {
         Self {
             viscosity,
+            viscosity_formula: None,
             time_order: 2,
             graded_start: true,
             splitting: Splitting::default(),
@@ -248,6 +252,26 @@ impl Incompressible {
             Some(Subcycling::Cfl(_)) => f64::INFINITY,
             None => explicit * share(self.time_order, order),
         }
+    }
+
+    /// The stress that the constant viscosity leaves out: of a closure, or of a viscosity that varies.
+    pub(crate) fn variable_viscosity(&self) -> Option<VariableViscosity> {
+        let (closure, formula) =
+            (self.closure.as_deref().copied(), self.viscosity_formula.as_deref().cloned());
+        let varies = closure.is_some() || formula.is_some();
+        varies.then_some(VariableViscosity { closure, constant: self.viscosity, formula, coefficient: 0.0 })
+    }
+
+    /// The viscosity of the fluid, without eddies, in a state `(u, p, T, …)` with the gradient
+    /// `[axis][unknown]`.
+    pub(crate) fn viscosity_at(&self, state: &[f64], gradient: &[Vec<f64>]) -> f64 {
+        let Some(formula) = &self.viscosity_formula else { return self.viscosity };
+        let dim = gradient.len();
+        let mut squares = 0.0;
+        for d in 0..dim {
+            squares += (0..dim).map(|i| (gradient[d][i] + gradient[i][d]).powi(2)).sum::<f64>();
+        }
+        formula.at(&state[dim + 1..], (0.5 * squares).sqrt()).max(self.viscosity)
     }
 
     /// The largest product of the step and the spectral radius of explicit diffusion, that of a closure: at

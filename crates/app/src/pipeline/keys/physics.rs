@@ -41,9 +41,25 @@ pub(super) const KEYS: &[Key] = &[
     .of(NAVIER_STOKES),
     key(
         "physics.viscosity",
+        &[POSITIVE, Section],
+        Says("derived from the Reynolds number of `reference`; required without one"),
+        "The kinematic viscosity ν, which is dynamic viscosity over density; a section if it varies.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
+        "physics.viscosity.constant",
         &[POSITIVE],
         Says("derived from the Reynolds number of `reference`; required without one"),
-        "The kinematic viscosity ν, which is dynamic viscosity over density.",
+        "The part ν₀ of the viscosity that is implicit: steps may be large for it. It must not exceed the least of ν and \
+         of d(ν·shear)/d(shear), which is n ν in a power law of exponent n. Where the formula gives less, ν₀ counts.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
+        "physics.viscosity.formula",
+        &[Formula("T, the names of scalars, shear")],
+        Says("`constant`"),
+        "The viscosity as a formula of the temperature, of other scalars, and of the shear rate `shear`, \
+         √(2 S:S) with the rate of strain S. Its difference to `constant` is explicit and bounds the step.",
     )
     .of(INCOMPRESSIBLE),
     key("physics.viscosity.constant", &[Number(AtLeast(0.0))], Nothing, "A constant dynamic viscosity μ.")

@@ -348,7 +348,7 @@ monitors:
 ",
     "
 mesh: { file: a.msh }
-physics: { model: incompressible, viscosity: 1, temperature: { prandtl: 0.7 } }
+physics: { model: incompressible, viscosity: { constant: 1, formula: exp(-T)*(0.1 + shear)^0.5 }, temperature: { prandtl: 0.7 } }
 time: { dt: 1, end: 1 }
 ",
 ];

@@ -140,11 +140,11 @@ pub(super) fn explain(
         && law.subcycles.is_none()
         && dt > stable
     {
-        let (what, more) = match law.closure {
-            None => {
+        let (what, more) = match law.closure.is_some() || law.viscosity_formula.is_some() {
+            false => {
                 ("explicit convection was", "`time.subcycles: auto` allows steps several times larger, or ")
             }
-            Some(_) => ("explicit convection and stress were", ""),
+            true => ("explicit convection and stress were", ""),
         };
         log.warn(&format!(
             "hint: at the start {what} stable for steps up to {stable:.4e}, and time.dt is {dt}: {more}choose a \

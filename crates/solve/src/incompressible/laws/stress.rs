@@ -1,4 +1,4 @@
-//! The equation of the stress of a closure, and of the flux of scalars that belongs to it.
+//! The equation of the stress of a closure or of a viscosity that varies, and of the fluxes of scalars.
 
 use super::scalars::Joined;
 use super::{Constant, Posed, bound, velocity};
@@ -14,10 +14,9 @@ use std::sync::Arc;
 
 /// The equation with its conditions.
 pub(super) fn posed(setup: &Setup, law: &Incompressible) -> Result<Posed, SystemError> {
-    let Some(closure) = &law.closure else {
+    let Some(stress) = law.variable_viscosity() else {
         return Err(SystemError::Unavailable { law: "incompressible", what: "as a stress".to_owned() });
     };
-    let stress = VariableViscosity { closure: **closure };
     // With two scalars the third field is zero: each number of fields is compiled for itself.
     match (setup.mesh.dim(), law.scalars.len()) {
         (2, 0) => of_fields::<2, 2>(setup, stress),
@@ -52,7 +51,10 @@ fn of_fields<const D: usize, const N: usize>(
         parts.extend(values.map(|value| value.unwrap_or_else(|| constant(1))));
         let kernel = WithDiffusion {
             inviscid: Box::new(BoundaryOf::<_, _, D, N> { law, condition: Outflow }),
-            diffusive: Box::new(DiffusiveBoundaryOf::<_, _, D, N> { diffusion, condition }),
+            diffusive: Box::new(DiffusiveBoundaryOf::<_, _, D, N> {
+                diffusion: diffusion.clone(),
+                condition,
+            }),
         };
         (Box::new(kernel) as Box<dyn BoundaryKernel<f64>>, Some(Arc::new(Joined(parts)) as Arc<dyn Exact>))
     })?;
