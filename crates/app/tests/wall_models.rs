@@ -189,7 +189,9 @@ fn forces(case: &Case, folder: &str) -> String {
 
 #[test]
 fn threads_and_restarts_have_the_bits_of_one_run() {
-    for yaml in [WAVES.to_owned(), incompressible(WAVES)] {
+    // A wall without a model makes dual splitting need the stress at the start of a step.
+    let one = incompressible(WAVES).replace(", model: spalding, exchange: 0.05", "");
+    for yaml in [WAVES.to_owned(), incompressible(WAVES), one] {
         same_bits(&Case::new(&yaml));
     }
 }

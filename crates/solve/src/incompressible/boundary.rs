@@ -374,12 +374,12 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         }
     }
 
-    /// As [`add_to_velocity`](Self::add_to_velocity), with the data of the time `t`, which replaces that of
-    /// walls.
+    /// As [`add_to_velocity`](Self::add_to_velocity), with the data of the time `t` and the velocity `u` at
+    /// that time, which replace those of walls.
     pub(super) fn add_to_velocity_at<M: Machine<V = V>>(
         &mut self,
         machine: &M,
-        t: f64,
+        (t, u): (f64, &Components<V>),
         b: &mut Components<V>,
     ) -> Result<(), SystemError> {
         if let Some(walls) = &mut self.walls {
@@ -392,7 +392,8 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
                 open.load.add(&machine.numbers(traction)?, b);
             }
         }
-        if let Some(modelled) = &self.modelled {
+        if let Some(modelled) = &mut self.modelled {
+            modelled.update(machine, u)?;
             modelled.add_to_velocity(b);
         }
         Ok(())

@@ -97,7 +97,7 @@ impl<M: Machine> Flow<M> {
     /// `û ← û + F/s`, `work.viscous ← F − ν ∇D` and `work.kept ← −D` of the velocity at time `t`.
     fn add_viscous_term(&mut self, t: f64, s: f64) -> Result<(), SystemError> {
         self.work.b.fill(0.0);
-        self.boundaries.add_to_velocity_at(&self.machine, t, &mut self.work.b)?;
+        self.boundaries.add_to_velocity_at(&self.machine, (t, &self.u[0]), &mut self.work.b)?;
         self.velocity.subtract_viscous(&self.u[0], &mut self.work.b);
         for (viscous, b) in self.work.viscous.0.iter_mut().zip(&self.work.b.0) {
             self.machine.inverse_mass(b, viscous);
