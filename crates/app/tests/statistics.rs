@@ -103,6 +103,7 @@ fn directions_without_means_are_refused() {
     };
     refused(&["monitors.0.wall.over=z"], &["`monitors.0.wall.over`", "a mesh in space"]);
     refused(&IN_SPACE[..2], &["`monitors.0.wall.means`", "`over: z` beside it"]);
+    refused(&["monitors=[{ wall: { boundary: ymin, means: true } }]"], &["wall.every_steps` is missing"]);
     let wrong = [IN_SPACE[0], IN_SPACE[1], "monitors.0.wall.over=y"];
     refused(&wrong, &["no other points of the boundary beside it in the direction y", "mesh.extrude"]);
 }
@@ -170,6 +171,7 @@ fn spectra_without_a_period_are_refused() {
     refused(&["monitors.0.spectrum.over=[x]"], "other than that of the waves");
     refused(&["monitors.0.spectrum.over=[z]"], "a direction in which opposite sides");
     refused(&["monitors.0.spectrum.points=[[3, 0]]"], "outside of the mesh");
+
     refused(&["monitors.0.spectrum={ waves: 3 }"], "the direction of the waves");
     refused(&["monitors.0.spectrum.waves=100000000"], "at most 10000000 places");
 }

@@ -22,7 +22,7 @@ use crate::file::keys::Absent::{Nothing, Required, Says, Value};
 use crate::file::keys::Kind::{List, Vector, Whole, Words};
 use crate::file::keys::{FLUID, key};
 use crate::file::number::grouped;
-use crate::file::problem::InputError;
+use crate::file::problem::{InputError, Problem};
 use crate::file::section::Section;
 use crate::file::source::Located;
 use crate::models::variables::Variables;
@@ -162,11 +162,15 @@ impl Spec for SpectrumSpec {
         // [point][sample][place along the line]
         let starts = directions::spread(&points, &self.over, self.samples, context);
         let all = directions::spread(&starts, std::slice::from_ref(&self.along), n, context);
+        let all = directions::placed(all, mesh);
+        if let Some((point, _)) = all.iter().find(|(_, place)| place.is_none() && !mesh.is_part()) {
+            return Err(InputError::at(&self.along.place, Problem::PointOutside { point: *point }));
+        }
         Ok(Box::new(Spectrum {
             waves: self.waves,
             wave_number: TAU / context.states.periods[axis],
             axis,
-            points: directions::placed(all, mesh),
+            points: all,
             fields: Formulas::resolve(&self.fields(dim), context)?,
         }))
     }

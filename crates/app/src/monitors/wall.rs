@@ -72,7 +72,11 @@ const AT_POINTS: [&str; 3] = ["cp", "cf", "heat"];
 fn read(section: &Section<'_>) -> Result<Arc<dyn Spec>, InputError> {
     let surface = SurfaceSpec::read(section)?;
     let over = section.choice("over", &[("x", 0), ("y", 1), ("z", 2)])?;
-    Ok(Arc::new(WallSpec { surface, over, means: section.flag("means")?.filter(|means| means.value) }))
+    let means = section.flag("means")?.filter(|means| means.value);
+    if means.is_some() && !["every", "every_steps"].iter().any(|key| section.has(key)) {
+        return Err(section.missing("every_steps", "the number of steps between the rows that have means"));
+    }
+    Ok(Arc::new(WallSpec { surface, over, means }))
 }
 
 #[derive(Debug)]
