@@ -91,6 +91,12 @@ fn means_of_a_continued_run_are_those_of_one_run() {
     parts.run(&[&set(&IN_SPACE)[..], &["--restart", "latest"]].concat());
     let bytes = |case: &Case| fs::read(case.path("out/case/monitors/wall-mean.csv")).unwrap();
     assert!(bytes(&whole) == bytes(&parts));
+    // A table with other columns is kept; the message does not list all 42 of them.
+    let other = [&set(&IN_SPACE)[..], &["--set", "monitors.0.wall.means=false"]].concat();
+    let outcome = parts.dgsuite(&[&["run", "case.yaml", "--restart", "latest"], &other[..]].concat());
+    let said = "cp at 0,cf at 0, … (42 columns)`, now `step,time,cp_min,cp_max,cf_min,cf_max`";
+    assert!(outcome.code != 0 && outcome.stderr.contains(said), "{}", outcome.stderr);
+    assert!(bytes(&whole) == bytes(&parts));
 }
 
 #[test]

@@ -305,7 +305,10 @@ pub enum WriterError {
         reason: String,
     },
     /// A table to be continued that has other columns.
-    #[error("{} has columns `{found}`, now `{expected}` are to be written; move it away", path.display())]
+    #[error(
+        "{} has columns `{}`, now `{}` are to be written; move it away",
+        path.display(), few(found), few(expected)
+    )]
     Columns {
         /// The `.csv` file.
         path: PathBuf,
@@ -314,6 +317,17 @@ pub enum WriterError {
         /// Columns of the file.
         found: String,
     },
+}
+
+/// The most columns that a message lists.
+const LISTED: usize = 8;
+
+/// A list of columns for a message: that of a table with many is cut, and their number given.
+fn few(columns: &str) -> String {
+    match columns.match_indices(',').nth(LISTED - 1) {
+        None => columns.to_owned(),
+        Some((end, _)) => format!("{}, … ({} columns)", &columns[..end], columns.split(',').count()),
+    }
 }
 
 impl WriterError {

@@ -189,8 +189,8 @@ fn condition(
             BoundaryKind::FarField(turbulence.on(mean, states, points)?)
         }
         (Some(turbulence), _) => {
-            let found = turbulence.key().with("turbulence on a state of the state inside");
-            return Err(InputError::range(&found, "formulas of x, y, z and t beside it"));
+            let found = turbulence.key().with("given beside formulas of the state inside");
+            return Err(InputError::range(&found, "beside a state that is given by x, y, z and t alone"));
         }
     };
     Ok((kind, None))
