@@ -6,6 +6,8 @@
 #[path = "support/case.rs"]
 mod support;
 
+use std::f64::consts::PI;
+
 use support::{CHANNEL, Case, PLATE, STREAM, number, refused, with};
 
 /// Vortices in a periodic box, on tetrahedra.
@@ -171,6 +173,62 @@ fn an_incompressible_shear_decays_by_the_eddy_viscosity() {
     for closure in ["wale", "vreman", "sigma"] {
         decayed(&["time.dt=0.02", &format!("physics.closure={closure}")], [(-nu * t).exp(), (-a * t).exp()]);
     }
+}
+
+/// A spiral of the velocity `(sin y, 0, cos y)` with `|S| = 1` in layers of elements whose filter width
+/// differs, `ν_t = (C Δ)²`.
+#[test]
+fn the_eddy_viscosity_is_a_field_with_the_width_of_each_element() {
+    let width = |y: f64| 0.3 + 0.02 * y;
+    let incompressible = TURNING
+        .replace("length: 0.6", "length: 0.3 + 0.02*y")
+        .replace("time: { dt: 0.002, end: 0.2 }", "time: { dt: 1e-6, steps: 1 }")
+        .replace("output: { fields: none }", "output: { fields: { names: [u, EddyViscosity] } }");
+    let points = "points: [[0.1, 1, 0.2], [1.9, 3, 1], [1, 6, 0.3]]";
+    let monitors = format!(
+        "  - probe: {{ {points}, fields: [EddyViscosity, filter_width, 2*EddyViscosity + u] }}
+  - sample: {{ {points}, fields: [EddyViscosity] }}
+  - integral: {{ fields: [{{ mean: EddyViscosity/(8*pi) }}, {{ shear: u_y^2/(8*pi) }}] }}
+  - profile: {{ line: {{ from: [0, 1, 0], to: [0, 5, 0], points: 3 }}, over: [x, z], samples: 2, fields: [EddyViscosity] }}
+"
+    );
+    let head = incompressible.split("monitors:").next().unwrap_or_default();
+    let incompressible = format!("{head}monitors:\n{monitors}");
+    let gas = incompressible
+        .replace("model: incompressible", "model: navier-stokes")
+        .replace("  temperature: { diffusivity: 0.1 }\n", "")
+        .replace("u: sin(y), v: 0, w: cos(y), T: cos(y)", "rho: 1, u: sin(y), v: 0, w: cos(y), p: 100");
+    // The middle of each layer.
+    let layer = |y: f64| ((y / (2.0 * PI) * 3.0).floor() + 0.5) / 3.0 * 2.0 * PI;
+    let value = |y: f64| (0.5 * width(layer(y))).powi(2);
+    for (model, yaml) in [("a liquid", &incompressible), ("a gas", &gas)] {
+        let case = Case::new(yaml);
+        let summary = case.run(&[]);
+        // Gradients have the error of the space.
+        let close = |found: f64, y: f64| {
+            assert!((found / value(y) - 1.0).abs() < 0.01, "{model} {y}: {found} {}", value(y));
+        };
+        let rows = case.table("out/case/monitors/probe.csv");
+        let last = &rows[rows.len() - 1][2..];
+        for (i, y) in [1.0, 3.0, 6.0].into_iter().enumerate() {
+            close(last[3 * i], y);
+            assert!((last[3 * i + 1] - width(layer(y))).abs() < 1e-12, "{model}: {last:?}");
+            assert!((last[3 * i + 2] - 2.0 * last[3 * i] - y.sin()).abs() < 1e-2, "{model}: {last:?}");
+        }
+        let mean = [1.0, 3.0, 5.0].map(value).iter().sum::<f64>() / 3.0;
+        let found = number(&summary, "/integral/mean");
+        assert!((found / mean - 1.0).abs() < 0.01, "{model}: {found} {mean}");
+        assert!((number(&summary, "/integral/shear") - 0.5).abs() < 0.01, "{summary}");
+        for (name, y) in [("min", 1.0), ("max", 5.0)] {
+            close(number(&summary, &format!("/sample/EddyViscosity/{name}")), y);
+            close(number(&summary, &format!("/profile/EddyViscosity/{name}")), y);
+        }
+    }
+    refused(
+        &with(TURNING, "  - integral: { fields: [", "  - integral: { fields: [EddyViscosity, "),
+        &["--set", "physics.closure=none"],
+        &["EddyViscosity"],
+    );
 }
 
 /// A plane strain has the same stress everywhere, so that it stays as it is, with the pressure `−½ |x|²`,

@@ -39,9 +39,10 @@ macro_rules! closures {
 
             /// `C(c) Δ²`, the square of a mixing length, for a constant and a filter width.
             #[must_use]
-            pub fn mixing(self, constant: f64, width: f64) -> f64 {
+            pub fn mixing<R: Real>(self, constant: f64, width: R) -> R {
                 let squared = match self { $(Self::$variant => $squared,)* };
-                if squared { (constant * width).powi(2) } else { constant * width * width }
+                let length = R::lit(constant) * width;
+                if squared { length * length } else { length * width }
             }
 
             /// `ν_t/(C Δ²)`, one over time. It is homogeneous: `rate(a g) = a rate(g)` for `a ≥ 0`, so that

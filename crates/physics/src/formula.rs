@@ -36,6 +36,7 @@ pub use table::{Table, TableError};
 
 use crate::graph::{Graph, Id, Node, Tape};
 use crate::real::Real;
+use crate::trace::{Sym, input, record};
 
 /// A parsed formula: a number as a function of the variables of its [`Names`].
 #[derive(Clone, Debug)]
@@ -55,6 +56,29 @@ impl Formula {
         let (graph, root) = parser::parse(text, names)?;
         let tape = Tape::new(&graph, &[root]);
         Ok(Self { text: text.to_owned(), graph, root, tape })
+    }
+
+    /// Records a formula of these variables; `text` stands for it in messages.
+    ///
+    /// ```
+    /// use dgsuite_physics::formula::{Formula, Names};
+    /// use dgsuite_physics::{Closure, closures};
+    /// let variables = ["u_x", "v_x", "u_y", "v_y"];
+    /// let rate = Formula::record("rate", &variables, |g| {
+    ///     Closure::Smagorinsky.rate(&closures::in_space(&[[g[0], g[1]], [g[2], g[3]]]))
+    /// });
+    /// let names = Names::new(variables).formula("rate", rate);
+    /// assert_eq!(Formula::parse("2*rate", &names)?.eval(&[0.0, 0.0, 3.0, 0.0]), 6.0);
+    /// # Ok::<(), dgsuite_physics::formula::FormulaError>(())
+    /// ```
+    pub fn record(text: &str, variables: &[&str], f: impl FnOnce(&[Sym]) -> Sym) -> Self {
+        let body = || {
+            let variables: Vec<Sym> = variables.iter().map(|name| input(name)).collect();
+            f(&variables).id()
+        };
+        let (graph, root) = record(body);
+        let tape = Tape::new(&graph, &[root]);
+        Self { text: text.to_owned(), graph, root, tape }
     }
 
     /// Returns the text that was parsed.
@@ -121,6 +145,11 @@ impl Formula {
     pub fn trace<R: Real>(&self, values: &[R]) -> R {
         self.check_count(values.len());
         self.graph.eval(values, &[self.root])[0]
+    }
+
+    /// Adds its nodes to a graph, and returns that of its value.
+    fn graft_into(&self, graph: &mut Graph) -> Id {
+        graph.graft(&self.graph, self.root)
     }
 
     #[track_caller]

@@ -2,6 +2,7 @@
 
 mod eval;
 mod fold;
+mod graft;
 mod tape;
 
 pub(crate) use tape::Tape;

@@ -530,6 +530,7 @@ pub fn located(samples: Vec<Sample>, mesh: &Mesh) -> Vec<SampledSet> {
         values: set.values,
         gradients: Vec::new(),
         elements: set.elements.iter().map(|&e| mesh.tag(e)).collect(),
+        widths: Vec::new(),
     };
     samples.into_iter().map(set).collect()
 }

@@ -58,6 +58,7 @@ pub use dgsuite_basis::correction::Parameter;
 pub use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_gpu::{ExactSum, GpuError, Host};
 use dgsuite_ops::cuda::SamplesUnderWay;
+use dgsuite_ops::filter_widths;
 pub use dgsuite_ops::{Form, MetricRule, OpsError, StepMeasure};
 use dgsuite_ops::{PartSummary, Sample};
 use dgsuite_physics::Exact;
@@ -154,10 +155,14 @@ impl LaterSets {
             values: s.values,
             gradients: Vec::new(),
             elements: s.elements.iter().map(|&e| self.mesh.tag(e)).collect(),
+            widths: Vec::new(),
         };
         Ok(self.samples.wait()?.into_iter().map(set).collect())
     }
 }
+
+/// The name of the filter width of a closure in formulas of derivatives.
+pub const FILTER_WIDTH: &str = "filter_width";
 
 /// A solver for a conservation law.
 pub struct Flow {
@@ -171,6 +176,9 @@ pub struct Flow {
     start: Vec<f64>,
     start_size: Vec<f64>,
     driving: Option<Driving>,
+    /// The filter widths of a closure by the positions of the elements in the mesh that this rank holds;
+    /// empty without one.
+    widths: Vec<f64>,
 }
 
 impl Flow {
@@ -193,10 +201,15 @@ impl Flow {
         let (variables, primitives) = (engine.variables(), engine.primitives());
         let (start, start_size) = (engine.totals(), engine.absolute_totals());
         let driving = setup.drive.map(|drive| Driving::new(drive, variables.len()));
+        let widths = match setup.law.closure() {
+            Some(_) => filter_widths(setup.mesh.seen(), setup.order, setup.filter_width.as_ref())?,
+            None => Vec::new(),
+        };
         Ok(Self {
             setup,
             host,
             engine,
+            widths,
             variables,
             primitives,
             time: t0,
@@ -402,7 +415,7 @@ impl Flow {
         let set = |sample: Sample| {
             let elements = sample.elements.iter().map(|&e| self.setup.mesh.tag(e)).collect();
             let Sample { shape, points, values, .. } = sample;
-            SampledSet { shape, points, values, gradients: Vec::new(), elements }
+            SampledSet { shape, points, values, gradients: Vec::new(), elements, widths: Vec::new() }
         };
         Ok(Some(rates.into_iter().map(in_order).map(set).collect()))
     }
@@ -465,17 +478,21 @@ impl Flow {
     }
 
     /// Returns integrals over the domain of formulas, whose arguments are the primitive variables, their
-    /// derivatives, `[axis][variable]`, and `x y z t`, in this order. Derivatives are lifted as in output
-    /// files; the rule is exact to degree `2 p + 2`, with the order of the geometry for p if it is higher.
+    /// derivatives, `[axis][variable]`, and `x y z t`, in this order, and with a closure the filter width.
+    /// Derivatives are lifted as in output files; the rule is exact to degree `2 p + 2`, with the order of the geometry for p if it is higher.
     /// Collective.
     #[must_use]
     pub fn integral_of_derivatives(&self, formulas: &[&Formula]) -> Vec<f64> {
         let degree = 2 * self.setup.order.max(self.setup.mesh.max_order()).max(1) + 2;
         let (n, dim, t) = (self.n_fields(), self.dim(), self.time);
-        if let Some(values) = self.engine.integrate_derivatives(formulas, degree, t) {
+        // Kernels know nothing of the element.
+        let of_element = formulas.iter().any(|formula| formula.depends_on(FILTER_WIDTH));
+        let on_device = || self.engine.integrate_derivatives(formulas, degree, t);
+        if let Some(values) = (!of_element).then(on_device).flatten() {
             return values;
         }
         let d = self.engine.discretization();
+        let (widths, mesh) = (&self.widths, &self.setup.mesh);
         self.engine.integrate_gradients(t, degree, formulas.len(), &|at, out| {
             let points = at.x.len();
             let (mut u, mut w) = (vec![0.0; n], vec![0.0; n]);
@@ -491,7 +508,12 @@ impl Flow {
                 values.enumerate().for_each(|(i, v)| arguments[i * points + q] = *v);
             }
             let time = [t];
-            let inputs: Vec<&[f64]> = arguments.chunks_exact(points).chain([&time[..]]).collect();
+            let width = match &widths[..] {
+                [] => Vec::new(),
+                all => vec![all[mesh.position_of_part(at.element)]],
+            };
+            let last = [&time[..], &width].into_iter().filter(|values| !values.is_empty());
+            let inputs: Vec<&[f64]> = arguments.chunks_exact(points).chain(last).collect();
             for (formula, out) in formulas.iter().zip(out.chunks_exact_mut(points)) {
                 formula.eval_batch(&inputs, out);
             }
@@ -611,12 +633,17 @@ impl Flow {
                     }
                 }
                 let elements = s.elements.iter().map(|&e| self.setup.mesh.tag(e)).collect();
+                let widths = match &self.widths[..] {
+                    [] => Vec::new(),
+                    all => s.elements.iter().map(|&e| all[self.setup.mesh.position(e)]).collect(),
+                };
                 SampledSet {
                     shape: s.shape,
                     points: s.points,
                     values: s.values,
                     gradients: s.gradients.into_iter().flatten().collect(),
                     elements,
+                    widths,
                 }
             })
             .collect()

@@ -3,6 +3,7 @@
 use dgsuite_gpu::cuda::DeviceBuffer;
 use dgsuite_ops::cuda::{CudaDiscretization, Integrand, Measures, PointRule};
 use dgsuite_ops::{Discretization, PackScalar};
+use dgsuite_physics::Real;
 use dgsuite_physics::formula::Formula;
 use dgsuite_physics::trace::{Arguments, Parameters, Sym, TraceError, device_fn};
 use std::cell::RefCell;
@@ -46,7 +47,7 @@ pub(super) fn integrals_of_derivatives<T: PackScalar, S: PackScalar>(
 }
 
 /// The text of `formulas(parameters, …states, x, t, out)`; the arguments of the formulas are those of the
-/// states, then `x y z t`.
+/// states, then `x y z t`. A filter width, on which the formulas do not depend, may follow.
 fn translated(
     formulas: &[&Formula],
     states: [(&str, usize); 2],
@@ -58,6 +59,10 @@ fn translated(
         values.extend(a.list(second.0));
         values.extend(a.list("x"));
         values.push(a.scalar("t"));
-        formulas.iter().map(|f| f.trace(&values)).collect::<Vec<_>>()
+        let value = |formula: &&Formula| {
+            let unused = formula.names().len().saturating_sub(values.len());
+            formula.trace(&[&values[..], &vec![Sym::lit(0.0); unused]].concat())
+        };
+        formulas.iter().map(value).collect::<Vec<_>>()
     })
 }

@@ -166,10 +166,27 @@ impl RankMesh {
     /// If it does not hold this element.
     #[must_use]
     pub fn tag(&self, element: usize) -> u64 {
+        self.seen.tag(self.position(element))
+    }
+
+    /// The position of an element in the mesh that this rank holds.
+    ///
+    /// # Panics
+    /// If it does not hold this element.
+    #[must_use]
+    pub fn position(&self, element: usize) -> usize {
         let part = self.ranks.as_ref().filter(|_| self.is_part());
-        let Some(ranks) = part else { return self.seen.tag(element) };
+        let Some(ranks) = part else { return element };
         let local = ranks.elements().binary_search(&(element as u32));
-        self.seen.tag(local.unwrap_or_else(|_| panic!("element {element} is that of another rank")))
+        local.unwrap_or_else(|_| panic!("element {element} is that of another rank"))
+    }
+
+    /// The position in the mesh that this rank holds of element `i` of its part.
+    pub(crate) fn position_of_part(&self, i: usize) -> usize {
+        match &self.ranks {
+            Some(ranks) if !self.is_part() => ranks.elements()[i] as usize,
+            _ => i,
+        }
     }
 
     /// The places of points in the whole mesh; `None` outside of it. Collective in a run on several ranks.

@@ -15,4 +15,6 @@ pub struct SampledSet {
     pub gradients: Vec<Vec<f64>>,
     /// The elements' numbers in the mesh file.
     pub elements: Vec<u64>,
+    /// The filter widths of a closure, `[cell]`; empty without one.
+    pub widths: Vec<f64>,
 }

@@ -154,6 +154,16 @@ impl Law {
             Self::NavierStokes(viscous) => viscous.gas_constant,
         }
     }
+
+    /// The closure, if the law has one.
+    #[must_use]
+    pub fn closure(&self) -> Option<&EddyViscosity> {
+        match self {
+            Self::NavierStokes(law) => law.closure.as_ref(),
+            Self::Incompressible(law) => law.closure.as_deref(),
+            Self::Euler { .. } | Self::Advection { .. } => None,
+        }
+    }
 }
 
 /// Makes the choice from the rows of `gas_fluxes!`.

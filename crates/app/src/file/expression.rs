@@ -45,6 +45,8 @@ pub const STATE: &[&str] = &[
     "Vorticity_z",
     "QCriterion",
     "Divergence",
+    "EddyViscosity",
+    "filter_width",
     "Schlieren",
     "rho_x",
     "rho_y",

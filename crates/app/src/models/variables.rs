@@ -8,7 +8,8 @@ use dgsuite_physics::source::FormulaSource;
 use dgsuite_physics::trace::{Recording, StateRecording, Sym};
 use dgsuite_physics::{Advection, Euler, Exact, Incompressible, Law as Formulas, Real, Source};
 
-use dgsuite_solve::flow::Law;
+use crate::file::expression::COORDINATES;
+use dgsuite_solve::flow::{FILTER_WIDTH, Law};
 use dgsuite_solve::incompressible;
 
 /// The variables of a law in a number of dimensions.
@@ -65,14 +66,22 @@ impl Variables {
         names
     }
 
+    /// The arguments of formulas of the solution: primitive variables, then their derivatives, place and
+    /// time, and the filter width of a closure.
+    pub fn arguments(&self) -> Vec<&str> {
+        let width = self.law.closure().map(|_| FILTER_WIDTH);
+        self.with_gradients().into_iter().chain(COORDINATES).chain(width).collect()
+    }
+
     /// The first arguments of formulas of the solution: primitive variables, then their derivatives.
     pub fn with_gradients(&self) -> Vec<&str> {
         self.primitive.iter().copied().chain(self.gradients.iter().map(String::as_str)).collect()
     }
 
-    /// Returns whether a formula uses a derivative.
+    /// Returns whether a formula uses a derivative, or what belongs to the eddy viscosity.
     pub fn uses_gradients(&self, formula: &Formula) -> bool {
-        self.gradients.iter().any(|name| formula.depends_on(name))
+        let uses = |name: &str| formula.depends_on(name);
+        self.gradients.iter().any(|name| uses(name)) || self.law.closure().is_some() && uses(FILTER_WIDTH)
     }
 
     /// The primitive variables that must be positive.

@@ -1,13 +1,16 @@
 //! The names that formulas of the solution may use, and the fields known by name: one table for output,
 //! monitors, exports and source terms.
 
+use dgsuite_physics::Real;
+use dgsuite_physics::closures::EddyViscosity;
 use dgsuite_physics::formula::{Formula, FormulaError, Names};
+use dgsuite_physics::trace::Sym;
 
 use super::variables::Variables;
-use crate::file::expression::{COORDINATES, Constants};
+use crate::file::expression::Constants;
 use crate::file::problem::{InputError, Problem};
 use crate::file::source::Located;
-use dgsuite_solve::flow::Law;
+use dgsuite_solve::flow::{FILTER_WIDTH, Law};
 use dgsuite_solve::incompressible::{Incompressible, TEMPERATURE};
 
 /// A field known by name, with the formula of each component: one, or three for a vector.
@@ -15,6 +18,9 @@ pub type KnownField = (&'static str, Vec<&'static str>);
 
 /// The name of the field of the velocity.
 pub const VELOCITY: &str = "Velocity";
+
+/// The name of the eddy viscosity of a closure.
+const EDDY_VISCOSITY: &str = "EddyViscosity";
 
 /// The total energy per volume in two and in three dimensions.
 const ENERGY: [&str; 2] = ["p/(gamma - 1) + rho*(u^2 + v^2)/2", "p/(gamma - 1) + rho*(u^2 + v^2 + w^2)/2"];
@@ -85,6 +91,20 @@ pub fn known_fields(law: &Law, dim: usize) -> (Vec<KnownField>, usize) {
     }
 }
 
+/// The eddy viscosity `ν_t` of a closure, a kinematic one, as a formula of these arguments.
+fn eddy_viscosity(closure: &EddyViscosity, dim: usize, arguments: &[&str]) -> Formula {
+    Formula::record(EDDY_VISCOSITY, arguments, |values| {
+        let value = |name: &str| {
+            arguments.iter().position(|a| *a == name).map_or_else(|| Sym::lit(0.0), |i| values[i])
+        };
+        let slope = |i: usize, d: usize| value(&format!("{}_{}", ["u", "v", "w"][i], ["x", "y", "z"][d]));
+        let within = |i: usize, d: usize| if i.max(d) < dim { slope(i, d) } else { Sym::lit(0.0) };
+        let gradient = std::array::from_fn(|d| std::array::from_fn(|i| within(i, d)));
+        let EddyViscosity { closure, constant, .. } = *closure;
+        closure.mixing(constant, value(FILTER_WIDTH)) * closure.rate(&gradient)
+    })
+}
+
 /// The names that a formula of the solution may use.
 pub struct Vocabulary {
     /// With the constants of the file, which hide derived quantities of the same name.
@@ -96,18 +116,18 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// All names: the arguments are the primitive variables, their derivatives, `x, y, z, t`. Derived
-    /// quantities are `gamma` and `gas_constant` of a gas, the conserved variables, and the components of the
-    /// known fields: `Mach`, `Vorticity`, of vectors `Momentum_x`.
+    /// All names: the arguments are the primitive variables, their derivatives, `x, y, z, t`, and with a
+    /// closure the filter width. Derived quantities are `gamma` and `gas_constant` of a gas, the conserved
+    /// variables, the eddy viscosity of a closure, and the components of the known fields: `Mach`,
+    /// `Vorticity`, of vectors `Momentum_x`.
     pub fn new(variables: &Variables, constants: &Constants) -> Self {
-        let arguments: Vec<&str> = variables.with_gradients().into_iter().chain(COORDINATES).collect();
-        Self::with_arguments(variables, constants, &arguments)
+        Self::with_arguments(variables, constants, &variables.arguments())
     }
 
     /// The names with other arguments; derived quantities that need more than these are not among them.
     pub fn with_arguments(variables: &Variables, constants: &Constants, arguments: &[&str]) -> Self {
-        let all = variables.with_gradients().into_iter().chain(COORDINATES);
-        let mut own = Names::new(all);
+        let all = variables.arguments();
+        let mut own = Names::new(all.iter().copied());
         let mut derived: Vec<(String, &str)> = Vec::new();
         let dim = variables.dim();
         if let Some(gas) = variables.law().gas() {
@@ -138,7 +158,14 @@ impl Vocabulary {
             // The texts of the tables are formulas in these names, which a test checks.
             names = names.clone().define(name, text, &own).unwrap_or(names);
         }
-        Self { names, own, derived: derived.into_iter().map(|(name, _)| name).collect() }
+        let mut derived: Vec<String> = derived.into_iter().map(|(name, _)| name).collect();
+        if let Some(closure) = variables.law().closure() {
+            let formula = eddy_viscosity(closure, dim, &all);
+            own = own.formula(EDDY_VISCOSITY, formula.clone());
+            names = names.formula(EDDY_VISCOSITY, formula);
+            derived.push(EDDY_VISCOSITY.to_owned());
+        }
+        Self { names, own, derived }
     }
 
     /// Parses a formula of the file.

@@ -38,6 +38,8 @@ pub fn at_points(solver: &Flow, points: &[Placed], formulas: &[Formula], gradien
         arguments.resize(arguments.len() * (1 + solver.dim()), 0.0);
         arguments.extend(x);
         arguments.push(solver.time());
+        // A filter width comes with derivatives.
+        arguments.extend(solver.setup().law.closure().map(|_| 0.0));
         values.iter_mut().zip(formulas).for_each(|(value, formula)| *value = formula.eval(&arguments));
     }
     values
@@ -54,14 +56,21 @@ pub fn evaluate<'f>(
     // A formula without derivatives ignores these arguments.
     let unused = set.values.len() * dim * usize::from(set.gradients.is_empty());
     let time = [time];
+    // One for each point; a formula without derivatives ignores it.
+    let of_element = set.points.len() / set.elements.len().max(1);
+    let widths: Vec<f64> = match &set.widths[..] {
+        [] => vec![0.0],
+        widths => widths.iter().flat_map(|&width| std::iter::repeat_n(width, of_element)).collect(),
+    };
     let arguments: Vec<&[f64]> = (set.values.iter().chain(&set.gradients).map(Vec::as_slice))
         .chain(std::iter::repeat_n(&[0.0][..], unused))
         .chain(x.iter().map(Vec::as_slice))
-        .chain([&time[..]])
+        .chain([&time[..], &widths])
         .collect();
     let value = |formula: &Formula| {
         let mut column = vec![0.0; set.points.len()];
-        formula.eval_batch(&arguments, &mut column);
+        // Without a closure there is no filter width among the names.
+        formula.eval_batch(&arguments[..formula.names().len()], &mut column);
         column
     };
     formulas.into_iter().map(value).collect()

@@ -5,7 +5,6 @@ use dgsuite_ops::{OpsError, filter_widths};
 use dgsuite_physics::Closure;
 use dgsuite_physics::closures::EddyViscosity;
 use dgsuite_physics::formula::Formula;
-use dgsuite_solve::flow::Law;
 
 use crate::file::problem::{InputError, Problem};
 use crate::pipeline::Pipeline;
@@ -61,15 +60,6 @@ fn unsupported(spec: &ClosureSpec, instead: &str) -> InputError {
     let (key, value, instead) =
         ("physics.closure".to_owned(), spec.closure.name().to_owned(), instead.to_owned());
     InputError::at(&spec.place, Problem::Unsupported { key, value, instead })
-}
-
-/// The closure of a law, if it has one.
-pub(crate) fn of(law: &Law) -> Option<&EddyViscosity> {
-    match law {
-        Law::NavierStokes(law) => law.closure.as_ref(),
-        Law::Incompressible(law) => law.closure.as_deref(),
-        Law::Euler { .. } | Law::Advection { .. } => None,
-    }
 }
 
 /// The closure in words, with the smallest and largest filter width of the elements of `mesh`.

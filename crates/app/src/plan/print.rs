@@ -110,7 +110,7 @@ pub fn plan(plan: &Plan, description: &Description, steps: FirstSteps) -> String
     line("title", plan.outline.title.clone());
     line("mesh", mesh_line(plan));
     line("physics", physics_line(plan));
-    if let Some(closure) = super::closure::of(&plan.setup.law) {
+    if let Some(closure) = plan.setup.law.closure() {
         let (length, mesh) = (plan.setup.filter_width.as_ref(), plan.setup.mesh.seen());
         line("closure", super::closure::describe(closure, length, plan.setup.order, mesh));
     }

@@ -125,7 +125,7 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
 
 /// The closure with its numbers.
 fn closure(tree: &mut Tree, setup: &Setup) {
-    let Some(closure) = super::closure::of(&setup.law) else {
+    let Some(closure) = setup.law.closure() else {
         tree.default("physics.closure", text("none"));
         return;
     };

@@ -36,8 +36,10 @@ fn variants() -> Vec<(&'static str, String)> {
     let scalars = CHANNEL
         .replace(
             "viscosity: 0.02 }",
-            "viscosity: 0.02, temperature: { diffusivity: 0.03 }, buoyancy: { gravity: [0, -2] } }",
+            "viscosity: 0.02, temperature: { diffusivity: 0.03 }, buoyancy: { gravity: [0, -2] }, closure: { \
+             smagorinsky: { length: delta + 0.01*y } } }",
         )
+        .replace("p, Vorticity]", "p, Vorticity, EddyViscosity, filter_width]")
         .replace("y*(2 - y), v: 0 }", "y*(2 - y), v: 0, T: y }")
         .replace("sin(3*x)*y }", "sin(3*x)*y, T: y }")
         .replace("ymin: { type: no-slip-wall }", "ymin: { type: no-slip-wall, transfer: 0.5, ambient: 2 }")
@@ -47,7 +49,7 @@ fn variants() -> Vec<(&'static str, String)> {
     // The levels of multigrid end with the pressure's own order.
     let lower = corrected.replace("order: 3", "order: 2, pressure_order: lower");
     vec![
-        ("dual splitting and a temperature", scalars),
+        ("dual splitting, a temperature and a closure", scalars),
         ("pressure correction", corrected),
         ("sub-steps", substeps),
         ("a pressure of order 1", lower),

@@ -20,6 +20,8 @@ use rayon::prelude::*;
 /// The solution at the points of a rule in one element, for integrands.
 #[derive(Clone, Copy, Debug)]
 pub struct AtPoints<'a> {
+    /// The element, a number of [`Discretization::mesh`].
+    pub element: usize,
     /// Positions, `[point]`.
     pub x: &'a [[f64; 3]],
     /// Conserved states, `[field][point]`.
@@ -137,7 +139,8 @@ impl<T: PackScalar> Discretization<T> {
                 let len = group.trace.rows * group.state.fields;
                 let jump = jumps.as_ref().map(|all| &all[g][slot * len..(slot + 1) * len]);
                 let jump = jump.map(|jump| (&rule.lifts[part.unwrap_or(0)], jump));
-                rule.of_element(self.mesh.dim, self.mesh.sets[set].order, &nodes, &c, jump, n, f)
+                let element = group.elements[slot] as usize;
+                rule.of_element((element, self.mesh.dim), self.mesh.sets[set].order, &nodes, &c, jump, n, f)
             };
             all.merge(&self.host.install(|| Sums::over(n, &slots, per_element)));
         }
@@ -300,7 +303,7 @@ impl Rule {
     /// `[field][basis function]`; with gradients if lifts and half jumps are given.
     fn of_element(
         &self,
-        dim: usize,
+        (element, dim): (usize, usize),
         order: usize,
         nodes: &[[f64; 3]],
         c: &[f64],
@@ -332,7 +335,7 @@ impl Rule {
             }
         }
         let mut values = vec![0.0; n * points];
-        f(&AtPoints { x: &x, states: &states, gradients: &gradients }, &mut values);
+        f(&AtPoints { element, x: &x, states: &states, gradients: &gradients }, &mut values);
         let integral = |v: &[f64]| (0..points).map(|q| self.weights[q] * factors[q].0 * v[q]).sum();
         let largest = |v: &[f64]| v.iter().copied().fold(0.0, f64::max);
         (

@@ -33,19 +33,12 @@ pub enum NameError {
 ///
 /// A *constant* is replaced by its value when a formula is parsed. A *parameter* keeps its name: recorded
 /// formulas take it as a kernel argument, so another value does not need another kernel.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Names {
     variables: Vec<String>,
     values: BTreeMap<String, Value>,
     tables: BTreeMap<String, Arc<Table>>,
-    definitions: BTreeMap<String, Arc<Definition>>,
-}
-
-/// A formula that has a name in other formulas.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Definition {
-    pub(super) text: String,
-    pub(super) names: Names,
+    definitions: BTreeMap<String, Arc<Formula>>,
 }
 
 /// The meaning of a name that is not a variable.
@@ -121,14 +114,18 @@ impl Names {
     ///
     /// # Errors
     /// [`FormulaError`] if the formula cannot be read.
-    pub fn define(mut self, name: &str, text: &str, its: &Self) -> Result<Self, FormulaError> {
-        let formula = Formula::parse(text, its)?;
+    pub fn define(self, name: &str, text: &str, its: &Self) -> Result<Self, FormulaError> {
+        Ok(self.formula(name, Formula::parse(text, its)?))
+    }
+
+    /// As [`define`](Self::define), for a formula that has been parsed or recorded.
+    #[must_use]
+    pub fn formula(mut self, name: &str, formula: Formula) -> Self {
         let known = |variable: &&str| self.variables.iter().any(|v| v == variable);
         if self.check(name).is_ok() && formula.variables().iter().all(known) {
-            let definition = Definition { text: text.to_owned(), names: its.clone() };
-            self.definitions.insert(name.to_owned(), Arc::new(definition));
+            self.definitions.insert(name.to_owned(), Arc::new(formula));
         }
-        Ok(self)
+        self
     }
 
     /// Returns the variables in order.
@@ -152,7 +149,7 @@ impl Names {
         self.tables.get(name).map(Arc::as_ref)
     }
 
-    pub(super) fn definition(&self, name: &str) -> Option<&Definition> {
+    pub(super) fn definition(&self, name: &str) -> Option<&Formula> {
         self.definitions.get(name).map(Arc::as_ref)
     }
 

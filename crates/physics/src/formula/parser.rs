@@ -2,7 +2,7 @@
 
 use super::error::{FormulaError, FormulaErrorKind};
 use super::functions::{self, condition, equal, number, power, product, quotient};
-use super::names::{Definition, Names, Value, permanent};
+use super::names::{Names, Value, permanent};
 use super::token::{Token, tokens};
 use crate::graph::{Binary, Graph, Id, Unary};
 use crate::suggest::nearest;
@@ -201,7 +201,7 @@ impl Parser<'_> {
             return Ok(self.graph.input(name));
         }
         if let Some(definition) = names.definition(name) {
-            return self.defined(definition);
+            return Ok(definition.graft_into(&mut self.graph));
         }
         match self.names.value(name) {
             Some(Value::Constant(x)) => Ok(self.graph.literal(x)),
@@ -217,16 +217,6 @@ impl Parser<'_> {
                 Err(self.error(FormulaErrorKind::UnknownName(name.to_owned()), span, Some(hint)))
             }
         }
-    }
-
-    /// Puts another formula in the place of its name.
-    fn defined(&mut self, definition: &Definition) -> Result<Id, FormulaError> {
-        let Definition { text, names } = definition;
-        let graph = std::mem::take(&mut self.graph);
-        let mut inner = Parser { text, names, tokens: tokens(text)?, at: 0, depth: self.depth, graph };
-        let value = inner.expression(0);
-        self.graph = inner.graph;
-        value
     }
 
     fn no_function(&self, name: &str, span: Range<usize>) -> FormulaError {

@@ -4,8 +4,8 @@ use dgsuite_timeint::StepSize;
 
 use crate::file::every::Every;
 use crate::file::number::grouped;
+use crate::plan::Plan;
 use crate::plan::print::FirstSteps;
-use crate::plan::{Plan, closure};
 use dgsuite_solve::flow::{Flow, Law, SampledSet, StepMeasure};
 
 /// Returns the warnings.
@@ -86,7 +86,7 @@ fn large_step_of_stress(plan: &Plan, stable: f64) -> Option<String> {
         format!(
             "time.dt {dt} is {:.1} times the step at which the explicit stress of the {} is stable, {stable:.4e}",
             dt / stable,
-            if closure::of(&plan.setup.law).is_some() {
+            if plan.setup.law.closure().is_some() {
                 "eddy viscosity"
             } else {
                 "viscosity that varies"
