@@ -21,6 +21,7 @@ mod places;
 mod probe;
 mod profile;
 mod recirculation;
+mod reference;
 mod residual;
 mod sample;
 pub mod samples;

@@ -73,9 +73,11 @@ fn passes_its_checks(directory: &Path, file: &Path) {
 
 /// Examples that are checked with fewer cells: making the solver of the full mesh takes seconds, and all that
 /// a file says is read and resolved alike on a coarse one.
-const LARGE: [(&str, &str); 13] = [
+const LARGE: [(&str, &str); 15] = [
     ("euler/vortex-speed.yaml", "mesh.generate.cells=[16, 16]"),
     ("euler/wave-speed.yaml", "mesh.generate.cells=[4, 4, 4]"),
+    ("incompressible/channel-186.yaml", "mesh.generate.cells=[2, 2, 2]"),
+    ("incompressible/channel-inflow.yaml", "mesh.generate.cells=[2, 2, 2]"),
     ("incompressible/cylinder-3d-1z.yaml", "space.order=1"),
     ("incompressible/taylor-green.yaml", "mesh.generate.cells=[2, 2, 2]"),
     ("navier-stokes/channel-180.yaml", "mesh.generate.cells=[4, 4, 4]"),

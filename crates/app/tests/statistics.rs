@@ -181,3 +181,77 @@ fn spectra_without_a_period_are_refused() {
     refused(&["monitors.0.spectrum={ waves: 3 }"], "the direction of the waves");
     refused(&["monitors.0.spectrum.waves=100000000"], "at most 10000000 places");
 }
+
+/// Vortices `u = −cos x sin y, v = sin x cos y` on a stretched mesh, whose periodic sides are curved: in the
+/// mean over x there is no flow, `k = ¼` and the dissipation ν everywhere, and nothing else, so that the
+/// residual is what the vortices lose.
+const VORTICES: &str = "\
+title: Vortices
+mesh:
+  generate: { shape: quad, cells: [6, 6], max: [2*pi, 2*pi] }
+  map: { order: 2, x: x + 0.2*sin(y), y: y + 0.15*sin(y) }
+  periodic: [[xmin, xmax], [ymin, ymax]]
+physics: { model: incompressible, viscosity: 0.05 }
+space: { order: 6 }
+initial: { u: -cos(x)*sin(y), v: sin(x)*cos(y), p: -(cos(2*x) + cos(2*y))/4 }
+time: { dt: 1e-4, steps: 4 }
+output: { fields: none }
+monitors:
+  - profile:
+      line: { from: [0, 0.5], to: [0, 5.5], points: 21, spacing: cosine }
+      over: [x]
+      budget: true
+      every_steps: 1
+      reference: { file: table.csv, columns: { uu: 2, vv: 3 } }
+";
+
+#[test]
+fn a_budget_has_the_dissipation_of_vortices() {
+    let gas = VORTICES
+        .replace("incompressible, viscosity", "navier-stokes, viscosity")
+        .replace("u: -cos", "rho: 1, u: -cos")
+        .replace("p: -(", "p: 200 - (");
+    // ½ sin² y and ½ cos² y, and a table that is wrong by a tenth of the largest value.
+    let table = |wrong: f64| -> String {
+        let row = |i: i32| {
+            let (sin, cos) = (0.5 + f64::from(i) * 0.1).sin_cos();
+            format!("{},{},{}\n", f64::from(i) * 0.1, sin * sin / 2.0, cos * cos / 2.0 + wrong)
+        };
+        "s,uu,vv\n".to_owned() + &(0..=70).map(row).collect::<String>()
+    };
+    for (text, wrong) in [(VORTICES, 0.0), (&gas, 0.05)] {
+        let case = Case::new(text);
+        fs::write(case.path("table.csv"), table(wrong)).unwrap();
+        let summary = case.run(&["--set", "monitors.0.profile.line.points=101"]);
+        let far = ["uu", "vv"].map(|name| number(&summary, &format!("/profile/deviation/{name}")));
+        // The means are linear between their points.
+        assert!(far[0] < 5e-3 && (far[1] - wrong / 0.55).abs() < 5e-3, "{far:?}");
+        assert!(case.path("out/case/monitors/profile-reference.svg").exists());
+        let value = |name: &str| number(&summary, &format!("/profile/{name}"));
+        let [dissipation, residual] = ["dissipation", "residual"].map(value);
+        assert!((dissipation - 0.05).abs() < 1e-5, "{summary}");
+        for term in ["production", "turbulent_transport", "viscous_diffusion", "convection"] {
+            assert!(value(term) < 1e-5, "{term}: {summary}");
+        }
+        // The pressure of the first steps is the least exact.
+        let pressure = value("pressure_transport");
+        assert!(pressure < 4e-3 && (residual - 0.05).abs() < 1e-5 + pressure, "{summary}");
+        let header = fs::read_to_string(case.path("out/case/monitors/profile-mean.csv")).unwrap();
+        assert!(
+            header.lines().next().unwrap().ends_with("viscous_diffusion,convection,residual"),
+            "{header}"
+        );
+        assert!(case.path("out/case/monitors/profile-budget.svg").exists());
+        let rows = case.table("out/case/monitors/profile-mean.csv");
+        // Dense at the ends.
+        assert!(rows[1][0] < 0.05 * (rows[51][0] - rows[50][0]), "{rows:?}");
+    }
+    let case = Case::new(VORTICES);
+    fs::write(case.path("table.csv"), table(0.0)).unwrap();
+    let refused = case.dgsuite(&["check", "case.yaml", "--set", "monitors.0.profile.line.to=[1, 3]"]);
+    assert!(
+        refused.stderr.contains("a line along the only direction that is not among `over`"),
+        "{}",
+        refused.stderr
+    );
+}

@@ -72,8 +72,9 @@ pub(super) fn spread(
     points
 }
 
-/// Finds points in a mesh; a rank with a part of it gets their places from rank 0.
+/// Finds points in a mesh, also across periodic boundaries, which need not be straight; a rank with a part of
+/// it gets their places from rank 0.
 pub(super) fn placed(points: Vec<[f64; 3]>, mesh: &RankMesh) -> Vec<Placed> {
     let locator = (!mesh.is_part()).then(|| Locator::new(mesh.seen()));
-    points.into_iter().map(|x| (x, locator.as_ref().and_then(|locator| locator.find(x)))).collect()
+    points.into_iter().map(|x| (x, locator.as_ref().and_then(|locator| locator.find_across(x)))).collect()
 }

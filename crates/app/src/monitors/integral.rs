@@ -7,6 +7,7 @@ use dgsuite_physics::formula::Formula;
 use serde_json::{Map, Value, json};
 
 use super::formulas::{self, FORMULAS, NamedFormula};
+use super::reference::ReferenceSpec;
 use super::{
     Context, ENDS, Finished, Kind, Monitor, MonitorError, Now, Spec, Values, beginning, charts, section,
 };
@@ -18,7 +19,7 @@ use crate::file::keys::{FLOW, key};
 use crate::file::problem::InputError;
 use crate::file::problem::mistakes::{both, each};
 use crate::file::section::Section;
-use crate::file::source::{Located, read_text};
+use crate::file::source::Located;
 use crate::models::variables::Variables;
 use crate::models::vocabulary::Vocabulary;
 use dgsuite_output::writer::csv::{Columns, heading};
@@ -77,7 +78,8 @@ pub(super) static MONITOR: Kind = Kind {
 fn read(section: &Section<'_>) -> Result<Arc<dyn Spec>, InputError> {
     section.known()?;
     let fields = formulas::read(section)?;
-    let reference = history(section, &fields)?;
+    let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+    let reference = ReferenceSpec::read(section, &known)?;
     Ok(Arc::new(IntegralSpec { fields, reference }))
 }
 
@@ -85,51 +87,7 @@ fn read(section: &Section<'_>) -> Result<Arc<dyn Spec>, InputError> {
 struct IntegralSpec {
     fields: Vec<NamedFormula>,
     /// The table to compare their history with.
-    reference: Option<HistorySpec>,
-}
-
-/// A table of numbers over time to compare with, as written.
-#[derive(Clone, Debug)]
-struct HistorySpec {
-    /// The file, relative to the pipeline file; its first column is time.
-    file: Located<PathBuf>,
-    /// The column of an integral by its name, counted from 1.
-    columns: Vec<(String, Located<usize>)>,
-}
-
-/// Reads the table that integrals are compared with.
-fn history(section: &Section<'_>, fields: &[NamedFormula]) -> Result<Option<HistorySpec>, InputError> {
-    let Some(inner) = section.section("reference")? else { return Ok(None) };
-    let file = inner.text("file")?.ok_or_else(|| inner.missing("file", "a table of numbers over time"))?;
-    let expected = "the column of each integral by its name, such as { energy: 2 }";
-    let columns = inner.unchecked("columns")?.ok_or_else(|| inner.missing("columns", expected))?;
-    let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
-    columns.only(&known)?;
-    let column = |name: &&str| Some(columns.count(name, 2).transpose()?.map(|n| ((*name).to_owned(), n)));
-    let columns = known.iter().filter_map(column).collect::<Result<_, _>>()?;
-    Ok(Some(HistorySpec { file: file.with(PathBuf::from(&file.value)), columns }))
-}
-
-impl HistorySpec {
-    /// Returns the reference table of each integral.
-    fn series(&self, names: &[String], context: &Context<'_>) -> Result<Vec<Option<Series>>, InputError> {
-        let path = context.base.join(&self.file.value);
-        let shown = self.file.value.display().to_string();
-        let text = read_text(&path).map_err(|error| {
-            InputError::range(&self.file.with(&shown), format!("a table that can be read: {error}"))
-        })?;
-        let one = |name: &String| {
-            let Some((_, column)) = self.columns.iter().find(|(n, _)| n == name) else { return Ok(None) };
-            let series = Series::parse(&text, column.value).map_err(|error| {
-                InputError::range(
-                    &self.file.with(&shown),
-                    format!("numbers in columns, the first of them time: {error}"),
-                )
-            })?;
-            Ok(Some(series))
-        };
-        names.iter().map(one).collect()
-    }
+    reference: Option<ReferenceSpec>,
 }
 
 impl Spec for IntegralSpec {
@@ -145,7 +103,7 @@ impl Spec for IntegralSpec {
     }
 
     fn values(&self, _: &str, _: &Variables) -> Vec<String> {
-        let compared = |name: &str| self.reference.iter().flat_map(|r| &r.columns).any(|(n, _)| n == name);
+        let compared = |name: &str| self.reference.as_ref().is_some_and(|r| r.has(name));
         let of_field = |field: &NamedFormula| {
             let name = &field.name;
             let mut names = vec![format!("integral.{name}")];

@@ -56,20 +56,10 @@ struct BudgetSpec;
 impl Spec for BudgetSpec {
     fn resolve(&self, context: &Context<'_>) -> Result<Box<dyn Monitor>, InputError> {
         let law = context.states.variables.law();
-        let (density, viscosity) = match law {
-            Law::Incompressible(law) => ("1", of_liquid(law, context.states.variables.dim())),
-            Law::NavierStokes(law) => ("rho", text_of(&law.viscosity)),
-            Law::Euler { .. } | Law::Advection { .. } => ("rho", "0".to_owned()),
-        };
+        let density = if matches!(law, Law::Incompressible(_)) { "1" } else { "rho" };
+        let viscosity = viscosity(law, context.states.variables.dim());
         let texts = integrands(context.states.variables.dim(), density, &viscosity);
-        let key = "monitors.kinetic_energy";
-        // The formula of a viscosity may have constants of the file.
-        let varies = matches!(law, Law::Incompressible(law) if law.viscosity_formula.is_some());
-        let of_file = |text: &str| {
-            let problem = |error| Problem::Formula { key: key.to_owned(), error };
-            context.vocabulary.parse(text).map_err(|error| InputError::nowhere(problem(error)))
-        };
-        let parse = |text: &String| if varies { of_file(text) } else { context.vocabulary.known(key, text) };
+        let parse = |text: &String| formula("monitors.kinetic_energy", text, context);
         Ok(Box::new(Budget {
             integrands: each(texts.iter().map(parse))?,
             boundaries: context.mesh.boundary_names().into_iter().map(str::to_owned).collect(),
@@ -80,6 +70,31 @@ impl Spec for BudgetSpec {
     fn values(&self, _: &str, _: &Variables) -> Vec<String> {
         let names = COLUMNS.into_iter().chain(["lost", "numerical", "numerical_share"]);
         names.map(|name| format!("kinetic_energy.{name}")).collect()
+    }
+}
+
+/// Parses a formula with the [`viscosity`] of the law.
+///
+/// # Errors
+/// A mistake in the text.
+pub(super) fn formula(key: &str, text: &str, context: &Context<'_>) -> Result<Formula, InputError> {
+    // The formula of a viscosity may have constants of the file.
+    match context.states.variables.law() {
+        Law::Incompressible(law) if law.viscosity_formula.is_some() => {
+            let problem = |error| Problem::Formula { key: key.to_owned(), error };
+            context.vocabulary.parse(text).map_err(|error| InputError::nowhere(problem(error)))
+        }
+        _ => context.vocabulary.known(key, text),
+    }
+}
+
+/// The viscosity of a law as a formula of the state and its derivatives: the dynamic one of a gas, the
+/// kinematic one of a liquid.
+pub(super) fn viscosity(law: &Law, dim: usize) -> String {
+    match law {
+        Law::Incompressible(law) => of_liquid(law, dim),
+        Law::NavierStokes(law) => text_of(&law.viscosity),
+        Law::Euler { .. } | Law::Advection { .. } => "0".to_owned(),
     }
 }
 

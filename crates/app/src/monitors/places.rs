@@ -15,7 +15,7 @@ pub enum PlacesSpec {
     Listed(Vec<Located<Vec<f64>>>),
     /// A table whose first columns are coordinates; the path is relative to the pipeline file.
     File(Located<PathBuf>),
-    /// Equally spaced points of a line.
+    /// Points of a line.
     Line {
         /// The first point.
         from: Located<Vec<f64>>,
@@ -23,6 +23,8 @@ pub enum PlacesSpec {
         to: Located<Vec<f64>>,
         /// Their number, at least 2.
         n: usize,
+        /// Where they are.
+        spacing: Spacing,
     },
     /// A grid of points on a parallelogram.
     Plane {
@@ -33,6 +35,22 @@ pub enum PlacesSpec {
         /// The number of points along each, at least 2.
         n: [usize; 2],
     },
+}
+
+/// Where the points of a line are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// At equal distances.
+    Uniform,
+    /// Dense at both ends, as at the walls of a channel.
+    Cosine,
+}
+
+impl Spacing {
+    /// The spacings by their words.
+    pub const ALL: &'static [(&'static str, Self)] = &[("uniform", Self::Uniform), ("cosine", Self::Cosine)];
+    /// The words.
+    pub const WORDS: [&'static str; 2] = ["uniform", "cosine"];
 }
 
 /// The default number of points along a line.
@@ -80,7 +98,8 @@ impl PlacesSpec {
         let Some(line) = monitor.section("line")? else { return Ok(None) };
         let from = vector(&line, "from", "the first point of the line")?;
         let to = vector(&line, "to", "the last point of the line")?;
-        Ok(Some(Self::Line { from, to, n: line.count("points", 2)?.map_or(LINE, |n| n.value) }))
+        let spacing = line.choice("spacing", Spacing::ALL)?.map_or(Spacing::Uniform, |word| word.value);
+        Ok(Some(Self::Line { from, to, n: line.count("points", 2)?.map_or(LINE, |n| n.value), spacing }))
     }
 
     fn plane(plane: &Section<'_>) -> Result<Self, InputError> {

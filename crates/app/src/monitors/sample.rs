@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::formulas::{self, Formulas, NamedFormula};
-use super::places::PlacesSpec;
+use super::places::{PlacesSpec, Spacing};
 use super::samples::Places;
 use super::{
     Context, ENDS, Finished, Kind, Monitor, MonitorError, Now, Spec, Values, beginning, charts, sampling,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::file::every::Every;
 use crate::file::keys::Absent::{Nothing, Required, Value};
-use crate::file::keys::Kind::{List, Section as Keys, Text, Vector, Whole};
+use crate::file::keys::Kind::{List, Section as Keys, Text, Vector, Whole, Words};
 use crate::file::keys::{FLOW, key};
 use crate::file::number::grouped;
 use crate::file::problem::InputError;
@@ -51,10 +51,17 @@ pub(super) static MONITOR: Kind = Kind {
         "A table of points, with or without a header: the columns `x`, `y` and `z`, or else the first ones.",
     )
     .of(FLOW),
-    key("monitors[].sample.line", &[Keys], Nothing, "Equally spaced points of a line.").of(FLOW),
+    key("monitors[].sample.line", &[Keys], Nothing, "Points of a line.").of(FLOW),
     key("monitors[].sample.line.{from,to}", &[Vector], Required, "The first and the last point.").of(FLOW),
     key("monitors[].sample.line.points", &[Whole(2, usize::MAX)], Value("101"), "The number of points.")
         .of(FLOW),
+    key(
+        "monitors[].sample.line.spacing",
+        &[Words(&Spacing::WORDS)],
+        Value("uniform"),
+        "`cosine` makes them dense at both ends.",
+    )
+    .of(FLOW),
     key("monitors[].sample.plane", &[Keys], Nothing, "A grid of points on a rectangle or parallelogram.")
         .of(FLOW),
     key("monitors[].sample.plane.corner", &[Vector], Required, "A corner.").of(FLOW),

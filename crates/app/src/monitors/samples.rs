@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use dgsuite_mesh::Locator;
 
-use super::places::PlacesSpec;
+use super::places::{PlacesSpec, Spacing};
 use crate::file::problem::{InputError, Problem};
 use crate::file::source::{Located, read_text};
 use dgsuite_output::writer::csv::Columns;
@@ -53,14 +53,17 @@ impl Places {
             PlacesSpec::File(file) => {
                 (read(file, dim, base)?.into_iter().map(placed).collect(), file.with(()))
             }
-            PlacesSpec::Line { from, to, n } => {
+            PlacesSpec::Line { from, to, n, spacing } => {
                 let (a, b) = (coordinates(from, dim)?, coordinates(to, dim)?);
                 if a == b {
                     let shown = to.with(format!("{:?}", to.value));
                     return Err(InputError::range(&shown, "a point other than the first of the line"));
                 }
                 few(*n, from)?;
-                let (s, points) = line::points(a, b, n - 1);
+                let (s, points) = match spacing {
+                    Spacing::Uniform => line::points(a, b, n - 1),
+                    Spacing::Cosine => line::cosine_points(a, b, n - 1),
+                };
                 distances = Some(s);
                 (points.into_iter().map(placed).collect(), from.with(()))
             }

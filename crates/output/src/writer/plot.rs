@@ -43,6 +43,8 @@ pub struct Chart {
     pub log_y: bool,
     /// The curves, in the order of the panels.
     pub curves: Vec<Curve>,
+    /// The number of curves of a panel; 0 means the largest one, [`MOST_CURVES`].
+    pub of_panel: usize,
 }
 
 /// One line of a [`Chart`].
@@ -105,7 +107,8 @@ impl Chart {
             .filter(|shown| !shown.points.is_empty())
             .collect();
         let x = Axis::new(shown.iter().flat_map(|s| &s.points).map(|p| p.0), self.log_x)?;
-        let n_panels = shown.len().div_ceil(MOST_CURVES);
+        let of_panel = if self.of_panel == 0 { MOST_CURVES } else { self.of_panel.min(MOST_CURVES) };
+        let n_panels = shown.len().div_ceil(of_panel);
         let panels: Vec<&[Shown<'_>]> = shown.chunks(shown.len().div_ceil(n_panels)).collect();
         let longest = shown.iter().map(|s| width(&s.curve.name, 14.0)).fold(0.0, f64::max);
         let beside = if longest > 0.0 { (longest + 52.0).min(NAMES) } else { 24.0 };

@@ -1,4 +1,4 @@
-//! Lengths along a line: the point where reversed flow ends.
+//! Lengths and derivatives along a line.
 
 /// Returns the end of the interval of reversed flow (`u < 0`) with the strongest reversed flow, by linear
 /// interpolation; `None` if `u` is never negative, or if the line ends before the interval does.
@@ -21,6 +21,45 @@ pub fn points(a: [f64; 3], b: [f64; 3], n: usize) -> (Vec<f64>, Vec<[f64; 3]>) {
     let share = |i: usize| i as f64 / n.max(1) as f64;
     let at = |i: usize| std::array::from_fn(|d| a[d] + share(i) * (b[d] - a[d]));
     ((0..=n).map(|i| share(i) * length).collect(), (0..=n).map(at).collect())
+}
+
+/// Returns points from `a` to `b` that are dense at both ends, `(1 − cos(π i/n))/2` of the way for
+/// `i = 0, …, n`, with their distances from `a`.
+#[must_use]
+pub fn cosine_points(a: [f64; 3], b: [f64; 3], n: usize) -> (Vec<f64>, Vec<[f64; 3]>) {
+    let length = (0..3).map(|d| (b[d] - a[d]).powi(2)).sum::<f64>().sqrt();
+    let share = |i: usize| 0.5 - 0.5 * (std::f64::consts::PI * i as f64 / n.max(1) as f64).cos();
+    let at = |i: usize| std::array::from_fn(|d| a[d] + share(i) * (b[d] - a[d]));
+    ((0..=n).map(|i| share(i) * length).collect(), (0..=n).map(at).collect())
+}
+
+/// The derivative `dy/dx` at the points, of the polynomials through five neighbouring points each.
+///
+/// ```
+/// use dgsuite_solve::post::line::derivative;
+/// let x = [0.0, 0.1, 0.3, 0.6, 1.0, 1.5];
+/// let slope = derivative(&x, &x.map(|x: f64| x.powi(4)));
+/// for (x, slope) in x.iter().zip(slope) {
+///     assert!((slope - 4.0 * x.powi(3)).abs() < 1e-12);
+/// }
+/// ```
+#[must_use]
+pub fn derivative(x: &[f64], y: &[f64]) -> Vec<f64> {
+    let n = x.len().min(y.len());
+    let at = |i: usize| {
+        let first = i.saturating_sub(2).min(n.saturating_sub(5));
+        let near = first..(first + 5).min(n);
+        // The derivatives of the Lagrange polynomials at x_i.
+        let weight = |k: usize| match near.clone().filter(|&m| m != k) {
+            others if k == i => others.map(|m| 1.0 / (x[i] - x[m])).sum::<f64>(),
+            others => {
+                let product = |f: f64, m: usize| if m == i { f } else { f * (x[i] - x[m]) / (x[k] - x[m]) };
+                others.fold(1.0 / (x[k] - x[i]), product)
+            }
+        };
+        near.clone().map(|k| weight(k) * y[k]).sum()
+    };
+    (0..n).map(at).collect()
 }
 
 #[cfg(test)]

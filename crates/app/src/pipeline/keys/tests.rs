@@ -114,7 +114,7 @@ monitors:
   - integral: { fields: [rho, { m: rho*u }], every: 1, reference: { file: table.txt, columns: { m: 2 } } }
   - probe: { points: [[0, 0]], fields: [u], every: 1 }
   - sample: { points: { file: tests/data/inflow.csv }, fields: [u], every: 1 }
-  - sample: { line: { from: [0, 0], to: [1, 0], points: 3 }, fields: [u], every_steps: 1 }
+  - sample: { line: { from: [0, 0], to: [1, 0], points: 3, spacing: uniform }, fields: [u], every_steps: 1 }
   - sample: { plane: { corner: [0, 0], sides: [[1, 0], [0, 1]], points: [3, 3] }, fields: [u] }
   - forces:
       boundary: a
@@ -314,7 +314,14 @@ monitors:
   - divergence: { every: 1 }
   - divergence: { every_steps: 1 }
   - profile:
-      { line: { from: [0, 0], to: [0, 1], points: 101 }, over: [x], samples: 32, wall: a, fields: [p], every_steps: 10 }
+      line: { from: [0, 0], to: [0, 1], points: 101, spacing: uniform }
+      over: [x]
+      samples: 32
+      wall: a
+      fields: [p]
+      budget: false
+      reference: { file: table.txt, columns: { u+: 2 } }
+      every_steps: 10
   - profile: { line: { from: [0, 0], to: [0, 1] }, over: [x], from: { when: t > 1 }, every: 1 }
   - spectrum: { along: x, waves: 32, points: [[0, 0]], over: [y], samples: 8, fields: [p], every_steps: 10 }
   - spectrum: { along: x, from: { when: t > 1 }, every: 1 }
