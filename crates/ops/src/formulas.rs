@@ -4,6 +4,7 @@ pub(crate) mod above_wall;
 pub(crate) mod boundary;
 pub(crate) mod diffusion;
 pub(crate) mod diffusive_boundary;
+pub(crate) mod directed;
 pub(crate) mod equation;
 pub(crate) mod pointwise;
 pub(crate) mod reacting;

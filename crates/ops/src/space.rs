@@ -3,6 +3,7 @@
 pub(crate) mod above;
 pub(crate) mod chain;
 pub(crate) mod connect;
+pub(crate) mod directions;
 pub(crate) mod geometry;
 pub(crate) mod group;
 pub(crate) mod layout;

@@ -9,9 +9,11 @@
 //! `[point][d][x][lane]`; face geometry `[face or point][D + 1][lane]`, where the unit normal is followed by
 //! the scale of the flux.
 
+use crate::formulas::directed::rate;
 use crate::lanes::simd::{Kernel, Pack, PackScalar, checked};
 use crate::lanes::span::Span;
 use crate::space::connect::Donor;
+use crate::space::directions::Directions;
 use crate::space::layout::PerPoint;
 use dgsuite_gpu::SimdLevel;
 use dgsuite_physics::trace::{Parameters, Sym, TraceError, device_fn, input, record};
@@ -82,6 +84,30 @@ pub trait PointKernels<T>: Send + Sync {
     ///
     /// A state that is not finite results in a speed that is not finite.
     fn wave_speed(&self, level: SimdLevel, n: usize, u: &[T], speed: &mut [T], admissible: &mut [T]);
+
+    /// Whether all waves run with a velocity of the state; see [`Law::DIRECTED`].
+    fn is_directed(&self) -> bool;
+
+    /// Computes, per lane, the largest bound of the rate at which waves cross an element over `n` points, for
+    /// [directed](Self::is_directed) laws. `metric`: as for [`volume`](Self::volume); `inverse`: `1/J` at the
+    /// points, `[point][lane]`, of metric terms that are `J∇r_d`.
+    fn wave_rate(
+        &self,
+        level: SimdLevel,
+        n: usize,
+        u: &[T],
+        metric: (&[T], PerPoint),
+        inverse: &[T],
+        directions: &Directions,
+        rate: &mut [T],
+    );
+
+    /// Returns the text of the CUDA function `wave_rate(u, g, out)` for the derivatives `g[d][x] = ∂r_d/∂x_x`.
+    ///
+    /// # Errors
+    /// [`TraceError`] if a parameter has two values.
+    fn rate_source(&self, directions: &Directions, parameters: &mut Parameters)
+    -> Result<String, TraceError>;
 
     /// Computes the primitive variables of one state.
     fn to_primitive(&self, u: &[f64], w: &mut [f64]);
@@ -344,6 +370,46 @@ impl<L: Law<D, N>, T: PackScalar, const D: usize, const N: usize> Kernel<T> for 
     }
 }
 
+struct WaveRate<'a, L, T, const D: usize, const N: usize> {
+    law: &'a L,
+    n: usize,
+    u: &'a [T],
+    metric: &'a [T],
+    kind: PerPoint,
+    inverse: &'a [T],
+    directions: &'a Directions,
+    rate: &'a mut [T],
+}
+
+impl<L: Law<D, N>, T: PackScalar, const D: usize, const N: usize> Kernel<T> for WaveRate<'_, L, T, D, N> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        let (n, per_point) = (self.n, self.kind == PerPoint::Yes);
+        let stride = if per_point { D * D * V::W } else { 0 };
+        assert!(self.u.len() >= n * N * V::W && self.rate.len() >= V::W);
+        assert!(self.metric.len() >= n.saturating_sub(1) * stride + D * D * V::W);
+        assert!(!per_point || self.inverse.len() >= n * V::W);
+        let mut largest = V::lit(0.0);
+        for q in 0..n {
+            let mut g = [[V::lit(0.0); D]; D];
+            // SAFETY: point `q < n` of `u`, `metric` and `inverse`, whose lengths are asserted above.
+            let uq = unsafe {
+                let scale =
+                    if per_point { V::load(self.inverse.as_ptr().add(q * V::W)) } else { V::lit(1.0) };
+                for (d, row) in g.iter_mut().enumerate() {
+                    for (x, g) in row.iter_mut().enumerate() {
+                        *g = scale * V::load(self.metric.as_ptr().add(q * stride + (d * D + x) * V::W));
+                    }
+                }
+                load_row::<V, N>(self.u.as_ptr(), q)
+            };
+            largest = largest.max(rate::<L, V, D, N>(self.law, &uq, g.as_flattened(), self.directions));
+        }
+        // SAFETY: the output holds `W` scalars, asserted above.
+        unsafe { largest.store(self.rate.as_mut_ptr()) };
+    }
+}
+
 fn device_source<L: Law<D, N>, F: NumericalFlux<L, D, N>, const D: usize, const N: usize>(
     law: &L,
     flux: &F,
@@ -456,6 +522,47 @@ macro_rules! point_kernels {
                     checked(level),
                     WaveSpeed::<L, $t, D, N> { law: &self.law, n, u, speed, admissible },
                 );
+            }
+
+            fn is_directed(&self) -> bool {
+                L::DIRECTED
+            }
+
+            fn wave_rate(
+                &self,
+                level: SimdLevel,
+                n: usize,
+                u: &[$t],
+                (metric, kind): (&[$t], PerPoint),
+                inverse: &[$t],
+                directions: &Directions,
+                rate: &mut [$t],
+            ) {
+                if L::DIRECTED {
+                    <$t>::dispatch(
+                        checked(level),
+                        WaveRate::<L, $t, D, N> {
+                            law: &self.law,
+                            n,
+                            u,
+                            metric,
+                            kind,
+                            inverse,
+                            directions,
+                            rate,
+                        },
+                    );
+                }
+            }
+
+            fn rate_source(
+                &self,
+                directions: &Directions,
+                parameters: &mut Parameters,
+            ) -> Result<String, TraceError> {
+                device_fn("wave_rate", &[("u", N), ("g", D * D)], parameters, |a| {
+                    [rate::<L, _, D, N>(&self.law, &a.array("u"), &a.list("g"), directions)]
+                })
             }
 
             fn n_changing(&self) -> usize {

@@ -209,7 +209,8 @@ impl<T: PackScalar> Discretization<T> {
                 add_coefficients(group, &mesh, scheme.order, &|w| diffusion.coefficient(w), length.as_ref())?;
             }
             let eta = diffusion.is_some().then(|| penalty(group.shape, eta));
-            host.install(|| add_bounds(group, eta));
+            let directed = physics.is_directed() && diffusion.is_none();
+            host.install(|| add_bounds(group, eta, directed));
         }
         let cuts = ranks.as_ref().map_or(&[][..], |ranks| &ranks.cuts);
         let connectivity = connect(&mesh, &groups, cuts)?;

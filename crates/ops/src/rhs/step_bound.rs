@@ -31,6 +31,7 @@ mod positivity;
 
 use self::positivity::share_of_face;
 use crate::lanes::simd::PackScalar;
+use crate::space::directions::{Directions, FaceSet};
 use crate::space::group::{Group, Part};
 use crate::space::lifting::spectrum;
 use crate::space::scheme::MetricRule;
@@ -54,13 +55,15 @@ const CURVED_ITERATIONS: usize = 60;
 const CURVED_MARGIN: f64 = 1.02;
 
 /// Computes the bounds of all elements of a group; `eta` is the penalty of its lifting operators, if it has
-/// any.
-pub(crate) fn add_bounds<T: PackScalar>(group: &mut Group<T>, eta: Option<f64>) {
+/// any; `directed`: whether waves run in one direction.
+pub(crate) fn add_bounds<T: PackScalar>(group: &mut Group<T>, eta: Option<f64>, directed: bool) {
     let lanes = group.state.lanes;
     let mut bounds = Vec::with_capacity(group.size.len());
+    let mut directions = Vec::new();
     for part in &group.parts {
         let first = part.first_block * lanes;
         let mut spectra = Spectra::new(&part.reference);
+        directions.push(directed.then(|| spectra.directions()));
         let diffusion = eta.map(|eta| diffusion_constants(&part.reference, eta));
         let faces = group.shape.n_faces();
         let share = share_of_face(group.shape, part.spec.element.order) / group.shape.dim() as f64;
@@ -71,11 +74,12 @@ pub(crate) fn add_bounds<T: PackScalar>(group: &mut Group<T>, eta: Option<f64>) 
             let mut sigma = diffusion.map_or(0.0, |c| {
                 (0..faces).map(|f| c[usize::from(is_second(group.shape, f))] * w[f] * w[f]).sum()
             });
-            let mut radius = of_means;
+            let (mut radius, mut factor) = (of_means, 1.0);
             if let Some(radii) = &curved {
                 // Where the metric varies, diffusion grows with the square of the growth of the traces.
                 radius = radii[slot] * spectra.undamped();
-                sigma *= (radius / of_means).max(1.0).powi(2);
+                factor = (radius / of_means).max(1.0);
+                sigma *= factor.powi(2);
                 // With collocated nodes, which carry the metric, modes of high order depend on its largest
                 // value alone.
                 if let (Some(c), true) = (diffusion, part.collocated && part.reference.tensor.is_some()) {
@@ -84,10 +88,13 @@ pub(crate) fn add_bounds<T: PackScalar>(group: &mut Group<T>, eta: Option<f64>) 
                 }
             }
             let (size, spread) = (group.size[first + slot], sigma / radius);
-            bounds.push(ElementBound { size, radius, spread, share });
+            bounds.push(ElementBound { size, radius, spread, share, factor });
         }
     }
     group.bounds = bounds;
+    for (part, directions) in group.parts.iter_mut().zip(directions) {
+        part.directions = directions;
+    }
 }
 
 /// Whether a face is of the second kind, on shapes with two kinds of faces.
@@ -194,6 +201,40 @@ impl<'a> Spectra<'a> {
             _ => self.layered(weights),
         };
         radius * self.undamped()
+    }
+
+    /// The sets of faces for waves in one direction.
+    fn directions(&mut self) -> Directions {
+        let shape = self.reference.spec.shape;
+        let normals: Vec<[f64; 3]> =
+            (0..shape.n_faces()).map(|f| crate::space::geometry::reference_normal(shape, f)).collect();
+        let opposite = |a: &[f64; 3], b: &[f64; 3]| (0..3).all(|d| a[d] == -b[d]);
+        let same_set = |f: usize, g: usize| match shape {
+            Shape::Line | Shape::Quadrilateral | Shape::Hexahedron => {
+                f == g || opposite(&normals[f], &normals[g])
+            }
+            Shape::Prism => is_second(shape, f) == is_second(shape, g),
+            Shape::Triangle | Shape::Tetrahedron | Shape::Pyramid => true,
+        };
+        let mut sets: Vec<Vec<usize>> = Vec::new();
+        for f in 0..normals.len() {
+            match sets.iter_mut().find(|set| same_set(set[0], f)) {
+                Some(set) => set.push(f),
+                None => sets.push(vec![f]),
+            }
+        }
+        let mut of_set = |set: Vec<usize>| {
+            let members: [u8; FACES] = std::array::from_fn(|f| u8::from(set.contains(&f)));
+            let radius = self.of(members) * self.undamped();
+            let mut own: Vec<[f64; 3]> = Vec::new();
+            for f in set {
+                if !own.iter().any(|n| opposite(n, &normals[f])) {
+                    own.push(normals[f]);
+                }
+            }
+            FaceSet { radius, normals: own }
+        };
+        Directions(sets.into_iter().map(&mut of_set).collect())
     }
 
     /// Lumped masses of order 1 hardly damp waves: the stable step is 0.78 times that for other spectra.

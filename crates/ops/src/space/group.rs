@@ -8,6 +8,7 @@
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use crate::space::chain::{Factors, Operators};
+use crate::space::directions::Directions;
 use crate::space::geometry::{GeometryTables, is_affine, volume_factors};
 use crate::space::layout::PerPoint;
 use crate::space::layout::{Lanes, Layout, Wanted};
@@ -60,6 +61,15 @@ pub(crate) struct Part<T: Element> {
     pub(crate) lines: Option<Lines<T>>,
     /// Operators of the lifted gradient, where there is diffusion.
     pub(crate) lifting: Option<Lifting<T>>,
+    /// The sets of faces for the step bound of waves in one direction.
+    pub(crate) directions: Option<Directions>,
+}
+
+impl<T: Element> Group<T> {
+    /// Whether waves run in one direction.
+    pub(crate) fn is_directed(&self) -> bool {
+        self.parts.iter().any(|part| part.directions.is_some())
+    }
 }
 
 impl<T: Element> Part<T> {
@@ -490,6 +500,7 @@ fn build_group<T: PackScalar>(
             map,
             lines,
             lifting: None,
+            directions: None,
             reference,
         });
         size.extend(part_size);

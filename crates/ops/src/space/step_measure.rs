@@ -8,7 +8,8 @@ pub enum StepMeasure {
     #[default]
     Cfl,
     /// Product of step and spectral radius: the step for the value 1 is `min 1 / (τ λ + σ ν)`, with the
-    /// shape, space and geometry of each element.
+    /// shape, space and geometry of each element. Where all waves run with one velocity, as in incompressible
+    /// flow, `τ λ` takes the element's shape along the flow.
     Radius,
     /// Positivity: with the step for the value 1 an explicit step of first order keeps density and pressure
     /// of all means positive, `min ω h / (d λ)`, where `ω` is the weight of a face in the mean of an element
@@ -28,6 +29,9 @@ pub(crate) struct ElementBound {
     pub(crate) spread: f64,
     /// `ω / d`.
     pub(crate) share: f64,
+    /// The factor of [the rate](crate::formulas::directed) of laws whose waves run in one direction; above 1
+    /// where the traces of a curved element grow more than those of its mean.
+    pub(crate) factor: f64,
 }
 
 impl ElementBound {

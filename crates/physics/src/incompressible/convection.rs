@@ -38,6 +38,7 @@ pub(super) fn speed_factor<R: Real>(factor: f64) -> R {
 
 impl<const D: usize> Law<D, D> for Convection {
     const NAME: &'static str = "convection";
+    const DIRECTED: bool = true;
 
     fn variables(&self) -> [&'static str; D] {
         const { assert!(D == 2 || D == 3, "two or three dimensions") };

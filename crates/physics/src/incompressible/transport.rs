@@ -50,6 +50,7 @@ macro_rules! transport {
     ($d:literal, $n:literal, $variables:expr) => {
         impl Law<$d, $n> for Transport {
             const NAME: &'static str = "transport";
+            const DIRECTED: bool = true;
 
             fn variables(&self) -> [&'static str; $n] {
                 $variables

@@ -289,6 +289,7 @@ impl<T: PackScalar> DeviceGroup<T> {
         let unit: Vec<f64> = group.bounds.iter().map(|b| b.unit(StepMeasure::default(), order)).collect();
         let spread: Vec<f64> = match law.lifts {
             Some(_) => group.bounds.iter().map(|b| b.spread).collect(),
+            None if group.is_directed() => vec![0.0; group.bounds.len()],
             None => Vec::new(),
         };
         let parts = group
@@ -643,6 +644,12 @@ impl<T: PackScalar> DeviceGroup<T> {
         order: usize,
     ) -> Result<(), GpuError> {
         let unit: Vec<f64> = group.bounds.iter().map(|b| b.unit(measure, order)).collect();
+        if group.is_directed() {
+            // With 0 the speed in all directions counts.
+            let along = measure == StepMeasure::Radius;
+            let factors: Vec<f64> = group.bounds.iter().map(|b| if along { b.factor } else { 0.0 }).collect();
+            self.spread.upload(&factors)?;
+        }
         self.unit.upload(&unit)
     }
 

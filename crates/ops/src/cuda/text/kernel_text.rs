@@ -13,6 +13,7 @@ use crate::formulas::pointwise::PointKernels;
 use crate::formulas::two_point::TwoPointKernels;
 use crate::lanes::simd::PackScalar;
 use crate::space::chain::Factors;
+use crate::space::directions::Directions;
 use crate::space::group::{Group, Part};
 use crate::space::scheme::MetricRule;
 use dgsuite_basis::{Cubature, Shape};
@@ -164,6 +165,8 @@ pub(crate) struct LawText {
     pub(crate) boundaries: bool,
     /// The number of the first unknowns; the fluxes of the others are zero.
     pub(crate) changing: usize,
+    /// The functions of the rates of waves in one direction, with the sets of faces of parts.
+    rates: Vec<(Directions, String)>,
 }
 
 impl LawText {
@@ -179,7 +182,28 @@ impl LawText {
             source: false,
             boundaries: true,
             changing: physics.n_changing(),
+            rates: Vec::new(),
         })
+    }
+
+    /// With the function `wave_rate` of the parts of a group, if waves run in one direction.
+    pub(crate) fn with_rates<T: PackScalar>(
+        mut self,
+        physics: &dyn PointKernels<T>,
+        group: &Group<T>,
+    ) -> Result<Self, TraceError> {
+        for directions in group.parts.iter().filter_map(|part| part.directions.as_ref()) {
+            if self.rate(directions).is_none() {
+                let source = physics.rate_source(directions, &mut self.parameters)?;
+                self.rates.push((directions.clone(), source));
+            }
+        }
+        Ok(self)
+    }
+
+    /// The function of a part's sets of faces.
+    pub(crate) fn rate(&self, directions: &Directions) -> Option<&str> {
+        self.rates.iter().find(|(of, _)| of == directions).map(|(_, source)| source.as_str())
     }
 
     /// With the formulas of the two-point flux, if there is one.
@@ -209,7 +233,7 @@ impl LawText {
     /// Adds functions, such as those of boundary conditions.
     pub(crate) fn with_text(&self, more: &str) -> Self {
         let (parameters, functions) = (self.parameters.clone(), self.functions.clone() + more);
-        Self { parameters, functions, ..*self }
+        Self { parameters, functions, rates: self.rates.clone(), ..*self }
     }
 
     /// Adds functions, such as those of a boundary condition.
@@ -219,7 +243,7 @@ impl LawText {
     ) -> Result<Self, TraceError> {
         let mut parameters = self.parameters.clone();
         let functions = self.functions.clone() + &more(&mut parameters)?;
-        Ok(Self { parameters, functions, ..*self })
+        Ok(Self { parameters, functions, rates: self.rates.clone(), ..*self })
     }
 
     /// All text in front of the kernel.

@@ -1,19 +1,27 @@
-//! Sections of kernel texts for diffusive fluxes with a coefficient of each element.
+//! Sections of kernel texts for diffusive fluxes with a coefficient of each element, and for waves in one
+//! direction.
 //!
 //! Lines between `#if COEFFICIENTS` and its `#else` or `#endif` belong to such fluxes alone, those after
 //! `#else` to all others. A text has one of the two: texts of laws without coefficients, their digests and
-//! compiled kernels do not depend on the sections.
+//! compiled kernels do not depend on the sections. `#if DIRECTED` likewise.
 
 /// The first line of texts of fluxes with coefficients.
 pub(crate) const COEFFICIENTS: &str = "// Fluxes have a coefficient of each element.\n";
 
-/// The directive that begins a section.
-const BEGIN: &str = "#if COEFFICIENTS";
-
 /// Returns the text with its sections if the flux has `coefficients`, otherwise with what stands in their
 /// place.
 pub(crate) fn resolved(text: &str, coefficients: bool) -> String {
-    if !text.contains(BEGIN) {
+    section("#if COEFFICIENTS", text, coefficients)
+}
+
+/// As [`resolved`] for the sections of waves in one direction.
+pub(crate) fn of_direction(text: &str, directed: bool) -> String {
+    section("#if DIRECTED", text, directed)
+}
+
+/// Returns the text with the sections of this directive if they are wanted.
+fn section(begin: &str, text: &str, coefficients: bool) -> String {
+    if !text.contains(begin) {
         return text.to_owned();
     }
     let mut out = String::with_capacity(text.len());
@@ -21,7 +29,7 @@ pub(crate) fn resolved(text: &str, coefficients: bool) -> String {
     let mut open: Vec<(usize, bool)> = Vec::new();
     for line in text.split_inclusive('\n') {
         let directive = line.trim();
-        if directive == BEGIN {
+        if directive == begin {
             open.push((0, false));
             continue;
         }

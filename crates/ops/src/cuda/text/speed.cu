@@ -125,6 +125,20 @@ struct Largest {
     real speed, diffusivity;
     bool bad;
 };
+#if DIRECTED
+
+// The rate at which waves of this state cross element `element` of the part, at point `q`.
+static __device__ __forceinline__ real rate_at(const Arguments& a, const Parameters& parameters, u32 element, u32 q,
+                                               const real (&state)[FIELDS]) {
+    real g[DIM * DIM], rate[1];
+    metric_at(a, element, q, g);
+    const real scale = CURVED ? (real)__ldg(a.inverse_jacobian + (u64)element * NQ + q) : (real)1;
+#pragma unroll
+    for (int i = 0; i < DIM * DIM; ++i) g[i] *= scale;
+    wave_rate(parameters, state, g, rate);
+    return rate[0];
+}
+#endif
 
 #if COEFFICIENTS
 static __device__ __forceinline__ void add_point(const Parameters& parameters, const real (&state)[FIELDS],
@@ -152,6 +166,10 @@ static __device__ __forceinline__ void add_point(const Parameters& parameters, c
 #endif
 }
 
+#if DIRECTED
+// `spread` is the factor of the rate, with which it is the inverse of the step, or 0 if the speed in all
+// directions counts.
+#endif
 // `unit`, `spread`: of each slot; `spread` is σ/τ and read with DIFFUSION only; `steps`: the step of each
 // slot, or null; `partial`: one bound per block.
 extern "C" __global__ void __launch_bounds__(BLOCK)
@@ -181,6 +199,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
         const double own_unit = threadIdx.x < n ? __ldg(unit + slot) : 0;
 #if DIFFUSION
         const double own_spread = threadIdx.x < n ? __ldg(spread + slot) : 0;
+#endif
+#if DIRECTED
+        const double own_factor = threadIdx.x < n ? __ldg(spread + slot) : 0;
 #endif
 #if COEFFICIENTS
         load_joined(a, a.first + element, n, work + JOINED_AT);
@@ -212,10 +233,22 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
                 states_at(a, work, e, first, state);
 #pragma unroll
                 for (int i = 0; i < AT_ONCE; ++i) add_point(parameters, state[i], l);
+#if DIRECTED
+                // The place of the diffusivity, which such laws do not have.
+#pragma unroll
+                for (int i = 0; i < AT_ONCE; ++i) {
+                    const u32 q = first + i * TEAM < NQ ? first + i * TEAM : NQ - 1;
+                    const real rate = rate_at(a, parameters, element + e, q, state[i]);
+                    l.diffusivity = rate > l.diffusivity ? rate : l.diffusivity;
+                }
+#endif
             }
 #endif
             speeds[member * ELEMENTS + e] = l.bad ? (real)(-1) : l.speed;
 #if DIFFUSION
+            diffusivities[member * ELEMENTS + e] = l.diffusivity;
+#endif
+#if DIRECTED
             diffusivities[member * ELEMENTS + e] = l.diffusivity;
 #endif
         }
@@ -237,7 +270,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
             }
             fastest += (real)(own_spread * (double)largest);
 #endif
+#if DIRECTED
+            real largest = 0;
+            for (u32 m = 0; m < TEAM; ++m) {
+                const real rate = diffusivities[m * ELEMENTS + threadIdx.x];
+                largest = rate > largest ? rate : largest;
+            }
+            const double per_time = own_factor > 0 ? own_factor * (double)largest : (double)fastest / own_unit;
+            const double step = per_time > 0 ? 1.0 / per_time : 1.0 / 0.0;
+#else
             const double step = fastest > 0 ? own_unit / (double)fastest : 1.0 / 0.0;
+#endif
             if (steps) steps[slot] = (real)step;
             StepBound mine;
             mine.step = step;

@@ -3,6 +3,7 @@
 use crate::cuda::text::kernel_text::{KernelText, Plan, SHARED_LIMIT, Universal, planned};
 use crate::cuda::text::operators::{Packed, widest_between};
 use crate::cuda::text::published::PassFactors;
+use crate::cuda::text::sections::of_direction;
 use crate::lanes::panel::Rows;
 use crate::lanes::simd::PackScalar;
 use crate::space::chain::Factors;
@@ -66,7 +67,7 @@ pub(crate) fn speed<T: PackScalar>(
     let (s, interp) = (of.of.sizes(), &of.factors.interp);
     let diffusion = of.of.law.lifts.is_some();
     let by_lanes = s.collocated || dense.is_some();
-    let found = BLOCK * (1 + usize::from(diffusion));
+    let found = BLOCK * (1 + usize::from(diffusion || of.of.part.directions.is_some()));
     let (plan, stride) = if by_lanes {
         let len = s.np * s.fields;
         let fits = |n: &usize| len * (n + 1) * T::BYTES <= STATE_BYTES;
@@ -97,7 +98,10 @@ pub(crate) fn speed<T: PackScalar>(
         (Plan::of_block(elements, BLOCK, &regions, T::BYTES), 1)
     };
     let team = BLOCK / plan.elements;
-    let mut text = planned("speed.cu", include_str!("speed.cu"), of, 0, &plan);
+    let rate = of.of.part.directions.as_ref().and_then(|directions| of.of.law.rate(directions));
+    let source =
+        rate.unwrap_or_default().to_owned() + &of_direction(include_str!("speed.cu"), rate.is_some());
+    let mut text = planned("speed.cu", &source, of, 0, &plan);
     text.source = text
         .source
         .define("DIFFUSION", u8::from(diffusion))
@@ -128,7 +132,7 @@ fn speed_with_gradients<T: PackScalar>(of: &Universal<'_, T>, lifts: &PassFactor
         ("FOUND_AT", 2 * BLOCK),
     ];
     let plan = Plan::of_block(elements, BLOCK, &regions, T::BYTES);
-    let mut text = planned("speed.cu", include_str!("speed.cu"), of, 0, &plan);
+    let mut text = planned("speed.cu", &of_direction(include_str!("speed.cu"), false), of, 0, &plan);
     text.source = text
         .source
         .define("DIFFUSION", 1)

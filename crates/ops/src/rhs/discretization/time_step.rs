@@ -153,12 +153,36 @@ impl<T: PackScalar> Discretization<T> {
                 diffusion.diffusivity(self.level, part.n_points, points, &mut largest);
             }
         };
+        let mut rate = [T::from_f64(0.0); 16];
+        let directions = part.directions.as_ref().filter(|_| self.measure == StepMeasure::Radius);
+        let own = block - part.first_block;
+        let inverse = &part.inverse_jacobian[..];
+        let per_block = inverse.len() / part.n_blocks;
+        let mut of_states = |points: &[T]| {
+            of_states(points);
+            if let Some(directions) = directions {
+                let metric = (part.metric_of(own), part.kind);
+                let inverse = &inverse[own * per_block..(own + 1) * per_block];
+                let (level, n) = (self.level, part.n_points);
+                self.physics.wave_rate(level, n, points, metric, inverse, directions, &mut rate);
+            }
+        };
         if part.collocated {
             of_states(u);
         } else {
             let thread = rayon::current_thread_index().unwrap_or(0) % self.scratch.len();
             let mut scratch = lock(&self.scratch[thread]);
             of_states(scratch.at_points(part, self.level, group.state.fields, u));
+        }
+        if directions.is_some() {
+            for lane in 0..group.state.lanes {
+                // A speed that is not finite stays so.
+                let bound = &group.bounds[block * group.state.lanes + lane];
+                let along = bound.factor / bound.radius * rate[lane].to_f64();
+                if speed[lane].to_f64().is_finite() {
+                    speed[lane] = T::from_f64(along);
+                }
+            }
         }
         if let Some(diffusion) = &self.diffusion {
             if !group.coefficients.is_empty() {

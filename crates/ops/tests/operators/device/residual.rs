@@ -8,7 +8,7 @@ use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::split::Split;
 use dgsuite_ops::{
     BoundaryBinding, BoundaryOf, Discretization, Equation, Form, PackScalar, PointKernels, Pointwise, Scheme,
-    StageWeights,
+    StageWeights, StepMeasure,
 };
 use dgsuite_physics::{Euler, Exact, Prescribed, Real, Rusanov};
 use std::sync::Arc;
@@ -200,9 +200,14 @@ pub(crate) fn compare_twins<T: PackScalar>(
     }
 
     // The step bound, and the boundary's rates.
-    let (x, y) =
-        (host.time_step(&u, None).expect("a step"), device.time_step(&on_device, false).expect("a step"));
-    assert!((x / y - 1.0).abs() < if T::BYTES == 8 { 1e-12 } else { 1e-4 }, "{what}: steps {x:e} and {y:e}");
+    for measure in [StepMeasure::Radius, StepMeasure::Cfl] {
+        host.measure_steps_by(measure);
+        device.measure_steps_by(measure).expect("a measure");
+        let (x, y) =
+            (host.time_step(&u, None).expect("a step"), device.time_step(&on_device, false).expect("a step"));
+        let tolerance = if T::BYTES == 8 { 1e-12 } else { 1e-4 };
+        assert!((x / y - 1.0).abs() < tolerance, "{what}: steps {x:e} and {y:e}");
+    }
     let found = device.integrals().expect("sums");
     for (x, y) in host.tally().iter().zip(found.iter().map(ExactSum::value)) {
         let tolerance = if T::BYTES == 8 { 1e-11 } else { 1e-4 };

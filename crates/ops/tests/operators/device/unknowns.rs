@@ -42,12 +42,12 @@ fn compare<T, const D: usize, const N: usize>(
 /// The transport of a velocity by another one: the fluxes of the last unknowns are zero.
 fn compare_transport(cuda: &Cuda) {
     let law = Transport { factor: 1.0 };
-    for (cells, name, p) in [
-        (Cells::Of(Shape::Quadrilateral), "over-integrated", 2),
-        (Cells::Of(Shape::Quadrilateral), "FR Gauss", 2),
-        (Cells::Of(Shape::Hexahedron), "over-integrated", 1),
+    for (cells, name, p, geometry) in [
+        (Cells::Of(Shape::Quadrilateral), "over-integrated", 2, 2),
+        (Cells::Of(Shape::Quadrilateral), "FR Gauss", 2, 1),
+        (Cells::Of(Shape::Hexahedron), "over-integrated", 1, 1),
     ] {
-        let (mesh, what) = (mesh(cells, 2, 1, true), format!("transport, {cells:?} {name} p = {p}"));
+        let (mesh, what) = (mesh(cells, 2, geometry, true), format!("transport, {cells:?} {name} p = {p}"));
         let scheme = schemes(cells, p).iter().find(|s| s.0 == name).expect("a scheme of the shape").1;
         let machine = || machine(SimdLevel::detect());
         let equation = || -> Equation<f64> {
