@@ -9,6 +9,7 @@ mod correction;
 mod directory;
 mod drive;
 pub mod elliptic;
+mod forcing;
 pub mod formulas;
 mod intervals;
 pub mod memory;
@@ -451,10 +452,12 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
             let viscosity_formula = viscosity_formula.as_ref();
             let viscosity_formula =
                 viscosity_formula.map(|text| viscosity::resolve(pipeline, text, &scalars)).transpose()?;
+            let forcing = forcing::resolve(pipeline, &scalars, dim)?;
             Ok(Law::Incompressible(Incompressible {
                 flow_rate,
                 scalars,
                 buoyancy,
+                forcing,
                 closure,
                 viscosity_formula,
                 ..given

@@ -422,7 +422,16 @@ fn incompressible_flow_on_an_emulated_device_is_that_of_the_cpu() {
     let program = env!("CARGO_BIN_EXE_dgsuite");
     let lower = INCOMPRESSIBLE.replace("order: 2", "order: 2, pressure_order: lower");
     let lower = lower.replace("cells: [2, 2]", "cells: [2, 7]");
+    let heated = INCOMPRESSIBLE
+        .replace(
+            "viscosity: 0.05 }",
+            "viscosity: 0.05, temperature: { diffusivity: 0.05 }, buoyancy: { gravity: [0, -1] },
+             forcing: { u: sin(T + t)/(1 + x), v: \"2*max(T, 0.1)\" } }",
+        )
+        .replace("v: 0 }", "v: 0, T: y }")
+        .replace("v: 0.1*sin(t) }", "v: 0.1*sin(t), T: y }");
     let cases = [
+        (heated.as_str(), "{ dt: 0.01, steps: 2 }"),
         (INCOMPRESSIBLE, "{ dt: 0.01, steps: 4 }"),
         (
             INCOMPRESSIBLE,

@@ -33,4 +33,5 @@ pub use run::forecast::{Change, Forecast};
 pub use run::measure::{Integrand, Measures, PointRule};
 pub use run::sample::{Sampler, SamplesUnderWay};
 pub use run::unknown_map::UnknownMap;
+pub use terms::at_nodes::CudaAtNodes;
 pub use terms::boundary::StageTime;

@@ -14,7 +14,7 @@ pub use self::incompressible::{
     VelocityPreconditioner,
 };
 use self::own::{Flux, OwnCondition};
-pub use self::scalars::{Buoyancy, MOST_SCALARS, Scalar, ScalarCondition, ScalarData, TEMPERATURE};
+pub use self::scalars::{MOST_SCALARS, Scalar, ScalarCondition, ScalarData, TEMPERATURE};
 use super::device::Device;
 use super::elliptic::linelets;
 use super::error::SystemError;
@@ -30,6 +30,7 @@ use dgsuite_physics::closures::EddyViscosity;
 use dgsuite_physics::exact::{Context, Model};
 use dgsuite_physics::formula::Formula;
 use dgsuite_physics::gas_fluxes;
+pub use dgsuite_physics::incompressible::Buoyancy;
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::source::Manufactured;
 use dgsuite_physics::trace::StateRecording;

@@ -192,6 +192,9 @@ impl States<'_> {
     ) -> Result<(Vec<&'f FormulaSpec>, Vec<(&'f FormulaSpec, Formula)>), InputError> {
         let arguments: Vec<&str> = self.variables.primitive.iter().copied().chain(["x", "y", "z"]).collect();
         let (mut of_place, mut of_state) = (Vec::new(), Vec::new());
+        if self.has_force_of_scalars() {
+            return Ok((of_place, of_state));
+        }
         for spec in given {
             // A constant with the name of a variable keeps its meaning.
             if self.constants.formula(&spec.text.value, &COORDINATES).is_ok() {
@@ -214,6 +217,11 @@ impl States<'_> {
         Ok((of_place, of_state))
     }
 
+    /// Whether the law has a force that depends on scalars, which then has all formulas of the source term.
+    fn has_force_of_scalars(&self) -> bool {
+        matches!(self.variables.law(), Law::Incompressible(law) if law.forcing.is_some())
+    }
+
     /// The formulas of a source term that use the state, for each conserved variable; `None` if none does.
     ///
     /// # Errors
@@ -233,7 +241,8 @@ impl States<'_> {
     }
 
     /// Returns a source term from formulas for conserved variables, or for the velocity components of
-    /// incompressible flow; 0 for variables without a formula. `None` if all formulas use the state.
+    /// incompressible flow; 0 for variables without a formula. `None` if all formulas use the state, and if
+    /// a force of incompressible flow uses its scalars.
     ///
     /// # Errors
     /// Names that are not conserved variables, formulas that do not parse.
@@ -251,7 +260,7 @@ impl States<'_> {
             ));
         }
         let (given, of_state) = self.split_source(given)?;
-        if given.is_empty() && !of_state.is_empty() {
+        if given.is_empty() && (!of_state.is_empty() || self.has_force_of_scalars()) {
             return Ok(None);
         }
         let texts = given.iter().map(|f| (f.variable.value.clone(), f.text.value.clone())).collect();

@@ -37,6 +37,7 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
         // The plan resolves them with the mesh.
         scalars: default.scalars,
         buoyancy: default.buoyancy,
+        forcing: default.forcing,
         closure: default.closure,
         // The plan resolves it with the mesh.
         flow_rate: default.flow_rate,

@@ -36,8 +36,8 @@ fn variants() -> Vec<(&'static str, String)> {
     let scalars = CHANNEL
         .replace(
             "viscosity: 0.02 }",
-            "viscosity: 0.02, temperature: { diffusivity: 0.03 }, buoyancy: { gravity: [0, -2] }, closure: { \
-             smagorinsky: { length: delta + 0.01*y } } }",
+            "viscosity: 0.02, temperature: { diffusivity: 0.03 }, buoyancy: { gravity: [0, -2] },
+             forcing: { v: T*sin(x + t) }, closure: { smagorinsky: { length: delta + 0.01*y } } }",
         )
         .replace("p, Vorticity]", "p, Vorticity, EddyViscosity, filter_width]")
         .replace("y*(2 - y), v: 0 }", "y*(2 - y), v: 0, T: y }")

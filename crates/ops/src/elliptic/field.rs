@@ -267,6 +267,13 @@ impl<T: PackScalar> Sipdg<T> {
         space.each(|element| space.entries_of(element).collect())
     }
 
+    /// The coordinates of the nodes, by axis; zero at padding. The map of an element is a polynomial of its
+    /// space, or is projected to it.
+    #[must_use]
+    pub fn places(&self) -> [Vec<T>; 3] {
+        [0, 1, 2].map(|d| self.project(&|_, x| x[d]))
+    }
+
     /// The function of this value everywhere.
     #[must_use]
     pub fn constant(&self, value: f64) -> Vec<T> {

@@ -6,7 +6,7 @@ use super::components::Components;
 use super::elliptics::{Elliptics, Whole};
 use super::laws;
 use super::lower_order::LowerOrder;
-use super::machine::{Machine, Map, Pass, Screened};
+use super::machine::{AtNodes, Machine, Map, Pass, Screened};
 use super::phases::Moment;
 use super::pressure::Pressure;
 use super::shared;
@@ -25,11 +25,12 @@ use dgsuite_amg::cuda::{CudaCsr, RowLayout};
 use dgsuite_amg::{Csr, LinearOperator, Solution, SolveError, Stop};
 use dgsuite_gpu::cuda::{Cuda, Permutation};
 use dgsuite_gpu::{Backend, CudaVector, GpuError, Host, Vector};
-use dgsuite_ops::cuda::{CudaDiscretization, CudaMass, CudaPTransfer, CudaSipdg, Measures};
+use dgsuite_ops::cuda::{CudaAtNodes, CudaDiscretization, CudaMass, CudaPTransfer, CudaSipdg, Measures};
 use dgsuite_ops::elliptic::Triplet;
 use dgsuite_ops::{Discretization, Norms, OpsError, Ranks, StepMeasure};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
+use dgsuite_physics::trace::StateRecording;
 use dgsuite_timeint::Scheme;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -223,6 +224,16 @@ impl Map<V> for CudaCsr<f64> {
     }
 }
 
+impl AtNodes<V> for CudaAtNodes {
+    fn eval(&mut self, t: f64, fields: &[&V], outputs: &mut [V]) -> Result<(), GpuError> {
+        CudaAtNodes::eval(self, t, fields, outputs)
+    }
+
+    fn bytes(&self) -> usize {
+        CudaAtNodes::bytes(self)
+    }
+}
+
 impl Machine for DeviceMachine {
     type V = V;
     type A = OnDevice<f64>;
@@ -250,6 +261,15 @@ impl Machine for DeviceMachine {
         let rows = self.operator.rows();
         let on_device = entries.iter().map(|&(i, j, v)| (i, rows[j] as usize, v));
         self.matrix((n, self.operator.len()), self.elliptics.nodes.largest_element(), on_device)
+    }
+
+    fn at_nodes(&self, formulas: StateRecording, fields: usize) -> Result<Box<dyn AtNodes<V>>, SystemError> {
+        let nodes = &self.elliptics.nodes;
+        let [x, y, z] = nodes.places();
+        let place = [self.upload(&x)?, self.upload(&y)?, self.upload(&z)?];
+        let inside = self.upload(&nodes.constant(1.0))?;
+        let made = CudaAtNodes::new(&self.cuda, &formulas, fields, place.each_ref(), &inside);
+        Ok(Box::new(made?))
     }
 
     fn load(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, SystemError> {

@@ -4,7 +4,7 @@ use super::boundary::Boundaries;
 use super::components::Components;
 use super::device::DeviceMachine;
 use super::flow::{Flow, Parts};
-use super::forcing::Forcing;
+use super::forcing::Forces;
 use super::helmholtz::stop;
 use super::host::HostMachine;
 use super::laws;
@@ -105,13 +105,13 @@ fn build<M: Machine + 'static>(
         let initial = component(dim + 1 + number)?;
         scalars.push(CarriedScalar::new(&machine, sipdg, (law, number, data), (&one, &velocity), initial)?);
     }
-    let forcing = match &setup.source {
+    let given = match &setup.source {
         None => None,
-        Some(SourceTerm::Given(source)) => Some(Forcing::new(Arc::clone(source), sipdg, &velocity)?),
-        Some(SourceTerm::Manufactured(exact)) => {
-            Some(Forcing::new(setup.manufactured(exact.as_ref())?, sipdg, &velocity)?)
-        }
+        Some(SourceTerm::Given(source)) => Some(Arc::clone(source)),
+        Some(SourceTerm::Manufactured(exact)) => Some(setup.manufactured(exact.as_ref())?),
     };
+    let of_scalars = law.force_of_scalars(dim).map(|formulas| (formulas, law.scalars.len()));
+    let forces = Forces::new(&machine, (sipdg, &velocity), given, of_scalars)?;
     let stop = stop(law.velocity.tolerance, law.velocity.max_iterations, 0.0);
     let penalty = match law.penalties {
         Penalties::NONE => None,
@@ -122,7 +122,7 @@ fn build<M: Machine + 'static>(
         machine,
         law: law.clone(),
         boundaries,
-        forcing,
+        forces,
         penalty,
         one,
         singular: sipdg.is_singular(),

@@ -22,14 +22,14 @@ mod stress;
 use self::rate::Rate;
 use super::boundary::Boundaries;
 use super::components::Components;
-use super::forcing::Forcing;
+use super::forcing::Forces;
 use super::helmholtz::{HelmholtzSolver, stop};
 use super::machine::{Machine, OfPressure, Pass};
 use super::mean::Mean;
 use super::penalty::PenaltyStep;
 use super::phases::{Phase, Phases};
 use super::scalars::stress::Stress;
-use super::scalars::{Past, Scalars, add_buoyancy, upload};
+use super::scalars::{Past, Scalars, upload};
 use super::subcycles::Subcycles;
 use crate::SystemError;
 use crate::elliptic::SolverOptions;
@@ -62,11 +62,9 @@ pub(super) struct Flow<M: Machine> {
     pub(super) machine: M,
     law: Incompressible,
     boundaries: Boundaries<M::V>,
-    forcing: Option<Forcing<M::V>>,
+    forces: Forces<M::V>,
     velocity: HelmholtzSolver<M>,
     scalars: Scalars<M>,
-    /// The constant 1.
-    one: M::V,
     penalty: Option<PenaltyStep<M::V>>,
     subcycles: Option<Subcycles<M::V>>,
     rate: Option<Rate<M::V>>,
@@ -108,7 +106,7 @@ pub(super) struct Parts<M: Machine> {
     pub(super) machine: M,
     pub(super) law: Incompressible,
     pub(super) boundaries: Boundaries<M::V>,
-    pub(super) forcing: Option<Forcing<M::V>>,
+    pub(super) forces: Forces<M::V>,
     pub(super) penalty: Option<PenaltyStep<M::V>>,
     /// The constant 1, and whether the pressure is determined only up to a constant.
     pub(super) one: M::V,
@@ -119,7 +117,7 @@ pub(super) struct Parts<M: Machine> {
 
 impl<M: Machine> Flow<M> {
     pub(super) fn new(parts: Parts<M>) -> Result<Self, SystemError> {
-        let Parts { machine, law, boundaries, forcing, penalty, one, singular, initial, scalars } = parts;
+        let Parts { machine, law, boundaries, forces, penalty, one, singular, initial, scalars } = parts;
         let like = &initial.0[0];
         let fields = |n: usize| (0..n).map(|_| initial.zeros_like()).collect::<Result<Vec<_>, _>>();
         let times = law.kept_times();
@@ -152,7 +150,6 @@ impl<M: Machine> Flow<M> {
             guesses: equal.then(|| Projection::new(FORMER)),
             constants,
             velocity,
-            one,
             phases: Phases::default(),
             statistics: SolveStatistics {
                 velocity: vec![Iterations::default(); dim],
@@ -165,7 +162,7 @@ impl<M: Machine> Flow<M> {
             machine,
             law,
             boundaries,
-            forcing,
+            forces,
             penalty,
             subcycles,
             rate,
@@ -193,7 +190,7 @@ impl<M: Machine> Flow<M> {
         match self.subcycles {
             None => {
                 self.convect(t)?;
-                self.explicit(end, dt, &w)?;
+                self.explicit(dt, &w);
             }
             Some(_) => self.carry(t, dt, &w)?,
         }
@@ -201,9 +198,8 @@ impl<M: Machine> Flow<M> {
             stress.add_to_velocity((dt / w.gamma, &w.beta), &mut self.work.hat);
         }
         self.add_force(s);
-        if let (Some(buoyancy), Some(scalar)) = (&self.law.buoyancy, self.scalars.first()) {
-            add_buoyancy(buoyancy, 1.0 / s, (scalar.next(), &self.one), &mut self.work.hat);
-        }
+        let scalars: Vec<_> = self.scalars.iter().map(|scalar| scalar.next()).collect();
+        self.forces.add(&self.machine, (end, 1.0 / s), &scalars, &mut self.work.hat)?;
         self.stable = None;
         self.phases.add(Phase::Advection, start, self.machine.now());
         match self.law.splitting {
@@ -248,21 +244,17 @@ impl<M: Machine> Flow<M> {
         self.machine.pass(Pass::Convection, t, &inputs, &mut outputs)
     }
 
-    /// `û ← R/s`, and the extrapolated velocity.
-    fn explicit(&mut self, end: f64, dt: f64, w: &Weights) -> Result<(), GpuError> {
+    /// `û ← R/s` without forces.
+    fn explicit(&mut self, dt: f64, w: &Weights) {
         let past = self.u.len();
         let mut terms: Vec<(f64, &Components<M::V>)> = Vec::with_capacity(2 * past);
         terms.extend((0..past).filter(|&i| w.alpha[i] != 0.0).map(|i| (w.alpha[i] / w.gamma, &self.u[i])));
         terms.extend((0..past).filter(|&i| w.beta[i] != 0.0).map(|i| (dt * w.beta[i] / w.gamma, &self.n[i])));
         self.work.hat.lincomb(0.0, &terms);
-        if let Some(forcing) = &mut self.forcing {
-            self.work.hat.axpby(dt / w.gamma, forcing.at(&self.machine, end)?, 1.0);
-        }
-        Ok(())
     }
 
-    /// `û ← R/s` by sub-steps. The fields in `n` are the past velocities that were carried to time `t`; after
-    /// the step they are at its end.
+    /// `û ← R/s` without forces, by sub-steps. The fields in `n` are the past velocities that were carried to
+    /// time `t`; after the step they are at its end.
     fn carry(&mut self, t: f64, dt: f64, w: &Weights) -> Result<(), SystemError> {
         let number = self.substeps(dt)?;
         let Some(subcycles) = &mut self.subcycles else { return Ok(()) };
@@ -274,9 +266,6 @@ impl<M: Machine> Flow<M> {
         }
         let terms: Vec<_> = (0..past).map(|i| (w.alpha[i] / w.gamma, &self.n[i])).collect();
         self.work.hat.lincomb(0.0, &terms);
-        if let Some(forcing) = &mut self.forcing {
-            self.work.hat.axpby(dt / w.gamma, forcing.at(&self.machine, t + dt)?, 1.0);
-        }
         Ok(())
     }
 
@@ -459,12 +448,8 @@ impl<M: Machine> Flow<M> {
         if let Some(stress) = &self.stress {
             stress.add_to_velocity((1.0, &[1.0]), &mut self.work.hat);
         }
-        if let Some(forcing) = &mut self.forcing {
-            self.work.hat.axpby(1.0, forcing.at(&self.machine, t)?, 1.0);
-        }
-        if let (Some(buoyancy), Some(scalar)) = (&self.law.buoyancy, self.scalars.first()) {
-            add_buoyancy(buoyancy, 1.0, (&scalar.values[0], &self.one), &mut self.work.hat);
-        }
+        let scalars: Vec<_> = self.scalars.iter().map(|scalar| &scalar.values[0]).collect();
+        self.forces.add(&self.machine, (t, 1.0), &scalars, &mut self.work.hat)?;
         self.extrapolate(&[1.0, 0.0, 0.0]);
         self.load_of_divergence(t, 1.0)?;
         self.boundaries.update_rates(&self.machine, t, &self.work.star)?;
@@ -638,15 +623,16 @@ impl<M: Machine> Flow<M> {
         Ok(square.max(0.0).sqrt())
     }
 
-    /// Bytes of all vectors.
+    /// Bytes of all vectors, and of the tables of forces.
     pub(super) fn vector_bytes(&self) -> usize {
         let dim = self.work.hat.0.len();
         let len = self.work.load.len();
         let guesses = if self.guesses.is_some() { Projection::<M::V>::vectors(FORMER) } else { 0 };
         let penalty = if self.penalty.is_some() { 3 * dim } else { 0 };
         let scalars: usize = self.scalars.iter().map(|scalar| scalar.vectors()).sum();
-        let scalars = scalars + self.stress.as_ref().map_or(0, Stress::vectors);
-        8 * len * (scalars + self.u.len() * (2 * dim + 1) + 5 * dim + 3 + 4 * dim + 4 + guesses + penalty)
+        let scalars = scalars + self.stress.as_ref().map_or(0, Stress::vectors) + self.forces.vectors();
+        let vectors = scalars + self.u.len() * (2 * dim + 1) + 5 * dim + 3 + 4 * dim + 4 + guesses + penalty;
+        8 * len * vectors + self.forces.bytes()
     }
 }
 

@@ -1,10 +1,12 @@
-//! The force per mass, at the nodes.
+//! Forces per mass and sources of scalars, at the nodes.
 
 use super::components::Components;
-use super::machine::Machine;
+use super::machine::{AtNodes, Machine};
+use crate::SystemError;
 use dgsuite_gpu::{GpuError, Vector};
 use dgsuite_ops::elliptic::Sipdg;
 use dgsuite_physics::Source;
+use dgsuite_physics::trace::StateRecording;
 use std::sync::Arc;
 
 /// A force as a function of place and time, with its values at the nodes.
@@ -24,8 +26,7 @@ impl<V: Vector<Scalar = f64>> Forcing<V> {
         sipdg: &Sipdg<f64>,
         like: &Components<V>,
     ) -> Result<Self, GpuError> {
-        // The map of an element is a polynomial of its space, or is projected to it.
-        let along = [0, 1, 2].map(|d| sipdg.project(&|_, x| x[d]));
+        let along = sipdg.places();
         let points = (0..sipdg.len()).map(|i| along.each_ref().map(|x| x[i])).collect();
         let values = vec![Vec::new(); source.n_fields()];
         let mut padding = vec![true; sipdg.len()];
@@ -45,5 +46,62 @@ impl<V: Vector<Scalar = f64>> Forcing<V> {
             self.at = Some(t);
         }
         Ok(&self.field)
+    }
+}
+
+/// A force that depends on the scalars: buoyancy, and formulas.
+pub(super) struct OfScalars<V> {
+    formulas: Box<dyn AtNodes<V>>,
+    field: Components<V>,
+}
+
+/// All forces per mass on a fluid.
+pub(super) struct Forces<V> {
+    given: Option<Forcing<V>>,
+    of_scalars: Option<OfScalars<V>>,
+}
+
+impl<V: Vector<Scalar = f64>> Forces<V> {
+    /// A force of place and time, and one of this number of scalars; velocities are as `like`.
+    pub(super) fn new<M: Machine<V = V>>(
+        machine: &M,
+        (sipdg, like): (&Sipdg<f64>, &Components<V>),
+        given: Option<Arc<dyn Source>>,
+        of_scalars: Option<(StateRecording, usize)>,
+    ) -> Result<Self, SystemError> {
+        let given = given.map(|source| Forcing::new(source, sipdg, like)).transpose()?;
+        let prepared = |(formulas, scalars)| -> Result<OfScalars<V>, SystemError> {
+            Ok(OfScalars { formulas: machine.at_nodes(formulas, scalars)?, field: like.zeros_like()? })
+        };
+        Ok(Self { given, of_scalars: of_scalars.map(prepared).transpose()? })
+    }
+
+    /// `u ← u + a f` with the force f at time `t`, where the fluid has these scalars.
+    pub(super) fn add<M: Machine<V = V>>(
+        &mut self,
+        machine: &M,
+        (t, a): (f64, f64),
+        scalars: &[&V],
+        u: &mut Components<V>,
+    ) -> Result<(), GpuError> {
+        if let Some(given) = &mut self.given {
+            u.axpby(a, given.at(machine, t)?, 1.0);
+        }
+        if let Some(OfScalars { formulas, field }) = &mut self.of_scalars {
+            formulas.eval(t, scalars, &mut field.0)?;
+            u.axpby(a, field, 1.0);
+        }
+        Ok(())
+    }
+
+    /// Bytes of tables.
+    pub(super) fn bytes(&self) -> usize {
+        self.of_scalars.as_ref().map_or(0, |of| of.formulas.bytes())
+    }
+
+    /// The number of its vectors.
+    pub(super) fn vectors(&self) -> usize {
+        let given = self.given.as_ref().map_or(0, |given| given.field.0.len());
+        given + self.of_scalars.as_ref().map_or(0, |of| of.field.0.len())
     }
 }

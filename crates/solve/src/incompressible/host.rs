@@ -3,7 +3,7 @@
 use super::elliptics::{Elliptics, Whole};
 use super::laws;
 use super::lower_order::LowerOrder;
-use super::machine::{Machine, Map, Pass, Screened};
+use super::machine::{AtNodes, Machine, Map, Pass, Screened};
 use super::pressure::Pressure;
 use super::shared;
 use crate::SystemError;
@@ -19,6 +19,7 @@ use dgsuite_amg::{LinearOperator, Solution, SolveError, Stop};
 use dgsuite_gpu::{GpuError, Host, HostVector, Summation, Vector};
 use dgsuite_ops::elliptic::{Sipdg, Triplet};
 use dgsuite_ops::{Discretization, OpsError, Ranks, StepMeasure, elliptic_places};
+use dgsuite_physics::trace::StateRecording;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -195,6 +196,54 @@ impl Map<V> for Rows {
     }
 }
 
+/// Formulas at the nodes of vectors on the CPU.
+struct Formulas {
+    host: Arc<Host>,
+    formulas: StateRecording,
+    place: [Vec<f64>; 3],
+    /// Zero at entries that are not nodes.
+    inside: Vec<f64>,
+    /// The outputs of each piece, one after the other.
+    values: Vec<f64>,
+}
+
+impl AtNodes<V> for Formulas {
+    fn eval(&mut self, t: f64, fields: &[&V], outputs: &mut [V]) -> Result<(), GpuError> {
+        let (formulas, place, inside, count) = (&self.formulas, &self.place, &self.inside, outputs.len());
+        let piece = |(i, out): (usize, &mut [f64])| {
+            let n = out.len() / count;
+            let range = i * PIECE..i * PIECE + n;
+            let time = vec![t; n];
+            let mut columns: Vec<&[f64]> = fields.iter().map(|v| &v.as_slice()[range.clone()]).collect();
+            columns.extend(place.iter().map(|x| &x[range.clone()]));
+            columns.push(&time);
+            formulas.eval_batch(n, &columns, |k, first, values| {
+                out[k * n + first..][..values.len()].copy_from_slice(values);
+            });
+            for out in out.chunks_exact_mut(n) {
+                let outside =
+                    out.iter_mut().zip(&inside[range.clone()]).filter(|(_, inside)| **inside == 0.0);
+                outside.for_each(|(out, _)| *out = 0.0);
+            }
+        };
+        let values = &mut self.values;
+        self.host.install(|| {
+            values.par_chunks_mut(count * PIECE).enumerate().for_each(piece);
+            for (k, out) in outputs.iter_mut().enumerate() {
+                for (out, values) in out.chunks_mut(PIECE).zip(values.chunks(count * PIECE)) {
+                    let n = out.len();
+                    out.copy_from_slice(&values[k * n..(k + 1) * n]);
+                }
+            }
+        });
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        8 * (4 * self.inside.len() + self.values.len())
+    }
+}
+
 impl Machine for HostMachine {
     type V = V;
     type A = Operator<f64>;
@@ -217,6 +266,13 @@ impl Machine for HostMachine {
 
     fn evaluation(&self, _: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, SystemError> {
         Ok(Box::new(Rows::new(entries)))
+    }
+
+    fn at_nodes(&self, formulas: StateRecording, _: usize) -> Result<Box<dyn AtNodes<V>>, SystemError> {
+        let nodes = &self.elliptics.nodes;
+        let (place, inside) = (nodes.places(), nodes.constant(1.0));
+        let values = vec![0.0; formulas.n_outputs() * inside.len()];
+        Ok(Box::new(Formulas { host: Arc::clone(&self.host), formulas, place, inside, values }))
     }
 
     fn load(&self, _: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, SystemError> {

@@ -15,6 +15,7 @@ use dgsuite_ops::elliptic::Triplet;
 use dgsuite_ops::{Discretization, Norms, OpsError, StepMeasure};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
+use dgsuite_physics::trace::StateRecording;
 use dgsuite_timeint::Scheme;
 use std::sync::Arc;
 
@@ -80,6 +81,14 @@ pub(super) trait Map<V>: Send {
     fn add(&self, x: &V, y: &mut V);
 }
 
+/// Formulas of fields, of place and of time at the nodes of vectors.
+pub(super) trait AtNodes<V>: Send {
+    /// Computes the formulas of `fields` at time `t`. Entries that are not nodes become zero.
+    fn eval(&mut self, t: f64, fields: &[&V], outputs: &mut [V]) -> Result<(), GpuError>;
+    /// Bytes of its tables.
+    fn bytes(&self) -> usize;
+}
+
 /// An approximate inverse of an operator `−∇² + λ`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Screened {
@@ -123,6 +132,12 @@ pub(super) trait Machine: Send {
     fn read(&self, list: &Self::V) -> Result<Vec<f64>, GpuError>;
     /// A matrix from vectors of nodes to a list of `n` numbers.
     fn evaluation(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<Self::V>>, SystemError>;
+    /// Formulas of this number of fields.
+    fn at_nodes(
+        &self,
+        formulas: StateRecording,
+        fields: usize,
+    ) -> Result<Box<dyn AtNodes<Self::V>>, SystemError>;
     /// A matrix from a list of `n` numbers to vectors of nodes.
     fn load(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<Self::V>>, SystemError>;
 

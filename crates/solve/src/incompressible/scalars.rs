@@ -17,7 +17,7 @@
 //!
 //! A closure adds [its diffusive flux](stress).
 //!
-//! The scalars are computed first in a step, so that buoyancy acts with `Tⁿ⁺¹`.
+//! The scalars are computed first in a step, so that forces that depend on them act with `Tⁿ⁺¹`.
 
 mod boundary;
 pub(super) mod stress;
@@ -263,19 +263,6 @@ impl<M: Machine> Rhs for Carried<'_, M> {
     fn eval(&mut self, t: f64, u: &Self::Vector, du: &mut Self::Vector) -> Result<(), OpsError> {
         let by = self.carrier.at(t);
         self.of.eval(self.machine, t, (&u.0[0], by), (&mut du.0[0], self.work))
-    }
-}
-
-/// Adds the force of buoyancy of the temperature `t`, times `factor`, to `u`; `one` is the constant 1.
-pub(super) fn add_buoyancy<V: Vector<Scalar = f64>>(
-    of: &crate::setup::Buoyancy,
-    factor: f64,
-    (t, one): (&V, &V),
-    u: &mut Components<V>,
-) {
-    for (u, g) in u.0.iter_mut().zip(of.gravity).filter(|(_, g)| *g != 0.0) {
-        let weight = factor * of.expansion * g;
-        u.lincomb(1.0, &[(-weight, t), (weight * of.reference, one)]);
     }
 }
 

@@ -1,10 +1,13 @@
 //! The parameters of incompressible flow.
 
-use super::scalars::{Buoyancy, Scalar};
+use super::scalars::Scalar;
 use crate::elliptic::SolverOptions;
 use dgsuite_ops::StepMeasure;
 use dgsuite_physics::closures::EddyViscosity;
-use dgsuite_physics::incompressible::{VariableViscosity, ViscosityFormula};
+use dgsuite_physics::incompressible::{
+    Buoyancy, ForceFormulas, VariableViscosity, ViscosityFormula, force_of_scalars,
+};
+use dgsuite_physics::trace::StateRecording;
 use dgsuite_timeint::Scheme;
 
 /// How velocity and pressure are decoupled in a step of size Δt of a backward difference formula.
@@ -186,6 +189,9 @@ pub struct Incompressible {
     pub closure: Option<Box<EddyViscosity>>,
     /// The force of buoyancy, which needs a first scalar.
     pub buoyancy: Option<Buoyancy>,
+    /// A force by formulas of the scalars, of place and of time. One that reads no scalar is a source of the
+    /// set-up.
+    pub forcing: Option<Box<ForceFormulas>>,
     /// A mean velocity that a uniform force keeps; `None`: no such force.
     pub flow_rate: Option<FlowRate>,
     /// The order of the pressure.
@@ -215,6 +221,7 @@ impl Incompressible {
             scalars: Vec::new(),
             closure: None,
             buoyancy: None,
+            forcing: None,
             flow_rate: None,
             pressure_order: PressureOrder::default(),
             penalties: Penalties::default(),
@@ -260,6 +267,12 @@ impl Incompressible {
             (self.closure.as_deref().copied(), self.viscosity_formula.as_deref().cloned());
         let varies = closure.is_some() || formula.is_some();
         varies.then_some(VariableViscosity { closure, constant: self.viscosity, formula, coefficient: 0.0 })
+    }
+
+    /// The force that depends on the scalars in `dim` dimensions, if there is one.
+    pub(crate) fn force_of_scalars(&self, dim: usize) -> Option<StateRecording> {
+        let of = (dim, self.scalars.len());
+        force_of_scalars(of, self.buoyancy.as_ref(), self.forcing.as_deref())
     }
 
     /// The viscosity of the fluid, without eddies, in a state `(u, p, T, …)` with the gradient

@@ -1,4 +1,4 @@
-//! Scalars that incompressible flow carries, such as a temperature, and the force of buoyancy.
+//! Scalars that incompressible flow carries, such as a temperature.
 
 use dgsuite_physics::{Exact, Source};
 use std::collections::BTreeMap;
@@ -22,20 +22,6 @@ pub struct Scalar {
     pub name: &'static str,
     /// The diffusivity α, positive.
     pub diffusivity: f64,
-}
-
-/// The force per mass of the Boussinesq approximation, `−β (T − T₀) g`, with the first scalar as T.
-///
-/// # Source
-/// Boussinesq, *Théorie analytique de la chaleur* II (1903), 154–161.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Buoyancy {
-    /// The acceleration g.
-    pub gravity: [f64; 3],
-    /// The thermal expansion coefficient β.
-    pub expansion: f64,
-    /// The temperature T₀ without buoyancy.
-    pub reference: f64,
 }
 
 /// The data of a scalar: source, and conditions by name of the boundary. Where there is none, nothing

@@ -281,12 +281,18 @@ pub(super) const KEYS: &[Key] = &[
         "physics.forcing",
         &[Words(&["manufactured"]), Section],
         Nothing,
-        "A force per mass, by its components. `manufactured` derives the force for which the exact solution \
-         solves the equations: the one of the first monitor `error`, else of `initial`.",
+        "A force per mass, by its components, beside that of `buoyancy`. `manufactured` derives the force for \
+         which the exact solution solves the equations: the one of the first monitor `error`, else of \
+         `initial`.",
     )
     .of(INCOMPRESSIBLE),
-    key("physics.forcing.{u,v,w}", &[Formula(SPACE_TIME)], Value("0"), "A component of the force.")
-        .of(INCOMPRESSIBLE),
+    key(
+        "physics.forcing.{u,v,w}",
+        &[Formula("T, the names of scalars, x, y, z, t")],
+        Value("0"),
+        "A component of the force, as a formula of place and time, of the temperature and of other scalars.",
+    )
+    .of(INCOMPRESSIBLE),
     key(
         "physics.temperature",
         &[Section],

@@ -7,11 +7,12 @@ use crate::testkit::{Cells, GAS, PLANE, SPACE, bounds, mesh, schemes, two_point}
 use dgsuite_basis::Shape;
 use dgsuite_gpu::Host;
 use dgsuite_gpu::cuda::Source;
-use dgsuite_ops::cuda::CudaDiscretization;
+use dgsuite_ops::cuda::{CudaAtNodes, CudaDiscretization};
 use dgsuite_ops::{
     BoundKernels, BoundaryBinding, BoundaryOf, BoundsOf, Equation, PackScalar, PointKernels, Pointwise,
     Scheme,
 };
+use dgsuite_physics::trace::StateRecording;
 use dgsuite_physics::{Hllc, Real, SlipWall};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -156,6 +157,9 @@ fn every_kernel_compiles() {
             }
         }
     }
+    let at_nodes = StateRecording::new(2, |w, t, x| vec![(w[0] + x[1] / t).powf(w[1]), w[1].max(t)]);
+    compiled.kernels("sm_90", &CudaAtNodes::text(&at_nodes, 2).expect("a text"));
+    n += 1;
     println!("{n} texts");
     compiled.close();
     assert!(n <= 160, "{n} kernels take too long to compile");
