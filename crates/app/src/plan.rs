@@ -446,7 +446,7 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
             let flow_rate = &pipeline.physics.flow_rate;
             let flow_rate = flow_rate.as_ref().map(|spec| drive::rate(spec, dim)).transpose()?;
             let buoyancy = buoyancy.as_ref().map(|spec| scalars::buoyancy(spec, dim)).transpose()?;
-            let scalars = scalars::of_law(scalars);
+            let scalars = scalars::of_law(scalars, &pipeline.constants)?;
             let closure =
                 closure.as_ref().map(|spec| closure::resolve(spec, dim).map(Box::new)).transpose()?;
             let viscosity_formula = viscosity_formula.as_ref();

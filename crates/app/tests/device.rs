@@ -425,7 +425,8 @@ fn incompressible_flow_on_an_emulated_device_is_that_of_the_cpu() {
     let heated = INCOMPRESSIBLE
         .replace(
             "viscosity: 0.05 }",
-            "viscosity: 0.05, temperature: { diffusivity: 0.05 }, buoyancy: { gravity: [0, -1] },
+            "viscosity: 0.05, temperature: { diffusivity: { constant: 0.05, formula: 0.05*(1 + T^2) } },
+             buoyancy: { gravity: [0, -1] },
              forcing: { u: sin(T + t)/(1 + x), v: \"2*max(T, 0.1)\" } }",
         )
         .replace("v: 0 }", "v: 0, T: y }")

@@ -129,3 +129,89 @@ fn forces_by_formulas_of_what_the_fluid_does_not_have_are_refused() {
     let hint = "add `physics.temperature: { diffusivity: 0.01 }`";
     refused(&cold, &["--set", "physics.forcing={ v: T }"], &["unknown name `T`", hint]);
 }
+
+/// Conduction between walls at x = 0 and x = 1 through a fluid with the diffusivity `k (1 + b T)`, of heat
+/// and of salt: `T + b T²/2 = (1 + b/2) x`, and the salt is 1 − T.
+const CONDUCTION: &str = "\
+constants: { k: 0.1, b: 1 }
+mesh:
+  generate: { shape: quad, cells: [3, 2] }
+  map: { order: 2, x: x - 0.05*sin(2*pi*x) + 0.03*sin(pi*x)*cos(3*y), y: y + 0.1*sin(pi*y) }
+physics:
+  model: incompressible
+  viscosity: 0.1
+  temperature: { diffusivity: { constant: k, formula: k*(1 + b*T) } }
+  scalars: { salt: { diffusivity: { constant: 0.8*k, formula: k*(1 + b*T) } } }
+space: { order: 3 }
+initial:
+  exact: { u: 0, v: 0, p: 0, T: (sqrt(1 + (2*b + b^2)*x) - 1)/b, salt: 1 - (sqrt(1 + (2*b + b^2)*x) - 1)/b }
+boundaries:
+  xmin: { type: no-slip-wall, temperature: 0, salt: 1 }
+  xmax: { type: no-slip-wall, temperature: 1, salt: 0 }
+  ymin: { type: no-slip-wall }
+  ymax: { type: no-slip-wall }
+time: { cfl: auto, end: 0.05 }
+output: { fields: none }
+monitors:
+  - nusselt: { boundary: xmax, every_steps: 10000 }
+  - nusselt: { boundary: xmin, difference: -1, every_steps: 10000 }
+";
+
+#[test]
+fn conduction_with_a_diffusivity_of_the_temperature_has_the_orders_of_the_space() {
+    for (shape, order) in [("quad", 3), ("tri", 2)] {
+        let case = Case::new(&CONDUCTION.replace("shape: quad", &format!("shape: {shape}")));
+        let errors = |cells: usize| {
+            let cells = format!("mesh.generate.cells=[{cells}, {}]", cells - 1);
+            let set = ["--overwrite", "--set", &cells, "--set", &format!("space.order={order}")];
+            let summary = case.run(&set);
+            // The flux `k (1 + b/2)` passes both walls.
+            for wall in ["xmin", "xmax"] {
+                let mean = number(&summary, &format!("/nusselt/{wall}/mean"));
+                assert!((mean - 1.5).abs() < 0.03, "{shape}, {cells}: {mean}");
+            }
+            ["T", "salt"].map(|field| number(&summary, &format!("/error/l2/{field}")))
+        };
+        let (coarse, fine) = (errors(3), errors(6));
+        for (coarse, fine) in coarse.into_iter().zip(fine) {
+            let rate = (coarse / fine).log2();
+            assert!(rate > f64::from(order) + 0.6, "{shape}, order {order}: {coarse:e} {fine:e}, {rate:.2}");
+        }
+    }
+}
+
+/// Nothing but the flux of a wall changes the heat, which is the whole flux.
+#[test]
+fn a_flux_heats_a_fluid_with_a_diffusivity_that_varies() {
+    let insulated = CONDUCTION
+        .replace("temperature: 0, salt: 1", "heat_flux: -0.5*cos(y)")
+        .replace("temperature: 1, salt: 0", "adiabatic: true")
+        .replace("  - nusselt: { boundary: xmin, difference: -1, every_steps: 10000 }\n", "")
+        .replace("exact: {", "u: 0, v: 0, T: x + y^2, salt: x }\n#")
+        .replace("initial:\n  u: 0", "initial: { u: 0")
+        + "  - integral: { fields: [{ heat: T }, { salt: salt }], every_steps: 1 }\n";
+    let case = Case::new(&insulated);
+    for time in ["{ dt: 0.002, steps: 40 }", "{ dt: 0.002, steps: 40, subcycles: 2 }"] {
+        case.run(&["--overwrite", "--set", &format!("time={time}")]);
+        let rows = case.table("out/case/monitors/integral.csv");
+        let (first, last) = (&rows[0], rows.last().unwrap());
+        let (heat, salt) = (last[2] - first[2], last[3] - first[3]);
+        let given = 0.5 * 1f64.sin() * (last[1] - first[1]);
+        assert!(last[1] > 0.01 && (heat - given).abs() < 1e-6 * given, "{time}: {heat:e} {given:e}");
+        assert!(salt.abs() < 1e-8, "{time}: {salt:e}");
+    }
+}
+
+#[test]
+fn diffusivities_that_do_not_fit_are_refused() {
+    let case = Case::new(CONDUCTION);
+    let refuses = |set: &str, parts: &[&str]| refused(&case, &["--set", set], parts);
+    let key = "physics.temperature.diffusivity";
+    refuses(
+        &format!("{key}={{ formula: 1 + T }}"),
+        &["`physics.temperature.diffusivity.constant` is missing"],
+    );
+    refuses(&format!("{key}.formula=k*shear"), &["unknown name `shear`", "T, salt"]);
+    refuses(&format!("{key}.constant=0"), &["is 0, but must be greater than 0"]);
+    refuses("physics.scalars.salt.diffusivity={ constant: 1, form: T }", &["unknown key `form`"]);
+}

@@ -30,7 +30,7 @@ fn value(text: &str) -> ScalarCondition {
 }
 
 fn law(viscosity: f64, diffusivity: f64) -> Incompressible {
-    let scalars = vec![Scalar { name: TEMPERATURE, diffusivity }];
+    let scalars = vec![Scalar::new(TEMPERATURE, diffusivity)];
     Incompressible { scalars, ..Incompressible::new(viscosity) }
 }
 
@@ -241,7 +241,7 @@ fn a_restart_and_another_number_of_threads_change_no_bit() {
     let state = function(&[u, v, p, "x*y", "x"]);
     let solver = |threads: usize, subcycles: Option<Subcycling>| {
         let mut of = Incompressible { subcycles, ..law(0.02, 0.01) };
-        of.scalars.push(Scalar { name: "dye", diffusivity: 0.02 });
+        of.scalars.push(Scalar::new("dye", 0.02));
         of.buoyancy = Some(Buoyancy { gravity: [0.0, -1.0, 0.0], expansion: 1.0, reference: 0.0 });
         let mut of = setup(square(Shape::Triangle, 4), of, 3, &state, &[("xmin", value("y*cos(t)"))]);
         of.scalars.push(ScalarData::default());

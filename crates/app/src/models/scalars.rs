@@ -3,6 +3,7 @@
 use super::state::Condition;
 use crate::file::expression::COORDINATES;
 use crate::file::keys::{INCOMPRESSIBLE_FLOW, Scope};
+use crate::file::node::Value;
 use crate::file::problem::InputError;
 use crate::file::quantity::Quantity;
 use crate::file::section::Section;
@@ -14,8 +15,10 @@ use dgsuite_solve::incompressible::{MOST_SCALARS, TEMPERATURE};
 pub struct ScalarSpec {
     /// Its name among the unknowns.
     pub name: &'static str,
-    /// The diffusivity.
+    /// The diffusivity; its constant part if it varies.
     pub diffusivity: f64,
+    /// The diffusivity as a formula.
+    pub formula: Option<Located<String>>,
     /// The source, a formula of `x, y, z, t`.
     pub source: Option<Located<String>>,
 }
@@ -68,14 +71,16 @@ impl ScalarSpec {
         if let Some(section) = physics.section("temperature")? {
             section.exclusive("diffusivity", "prandtl")?;
             let prandtl = section.positive("prandtl")?;
-            let diffusivity = match (section.positive("diffusivity")?, prandtl) {
+            let (given, formula) = section.varying("diffusivity")?;
+            let diffusivity = match (given, prandtl) {
                 (Some(given), _) => given.value,
                 (None, Some(prandtl)) => viscosity / prandtl.value,
                 (None, None) => {
-                    return Err(section.missing("diffusivity", "the thermal diffusivity, or `prandtl`"));
+                    return Err(lacking(&section, &formula, "the thermal diffusivity, or `prandtl`"));
                 }
             };
-            all.push(Self { name: TEMPERATURE, diffusivity, source: section.text_of_formula("source")? });
+            let source = section.text_of_formula("source")?;
+            all.push(Self { name: TEMPERATURE, diffusivity, formula, source });
         }
         let Some(scalars) = physics.section("scalars")? else { return Ok(all) };
         for entry in scalars.entries() {
@@ -84,8 +89,8 @@ impl ScalarSpec {
             check_name(&name)?;
             let section = scalars.named(entry)?;
             section.known()?;
-            let diffusivity = section.positive("diffusivity")?;
-            let diffusivity = diffusivity.ok_or_else(|| section.missing("diffusivity", "the diffusivity"))?;
+            let (diffusivity, formula) = section.varying("diffusivity")?;
+            let diffusivity = diffusivity.ok_or_else(|| lacking(&section, &formula, "the diffusivity"))?;
             let source = section.text_of_formula("source")?;
             if all.len() == MOST_SCALARS {
                 let expected = format!("one of at most {MOST_SCALARS} scalars, the temperature included");
@@ -93,9 +98,20 @@ impl ScalarSpec {
             }
             // The names of unknowns live as long as the program; there are few of them.
             let name = Box::leak(name.value.into_boxed_str());
-            all.push(Self { name, diffusivity: diffusivity.value, source });
+            all.push(Self { name, diffusivity: diffusivity.value, formula, source });
         }
         Ok(all)
+    }
+}
+
+/// No diffusivity, or none beside a formula.
+fn lacking(section: &Section<'_>, formula: &Option<Located<String>>, expected: &str) -> InputError {
+    match formula {
+        None => section.missing("diffusivity", expected),
+        Some(_) => section.missing(
+            "diffusivity.constant",
+            "the constant part of the diffusivity, at most the least value of the formula",
+        ),
     }
 }
 
@@ -251,7 +267,20 @@ impl Section<'_> {
         self.only(&named)
     }
 
-    /// A formula of place and time, as written.
+    /// Reads `key: number | { constant: number, formula: … }`.
+    ///
+    /// # Errors
+    /// Numbers that are not positive, unknown keys.
+    pub fn varying(&self, key: &str) -> Result<(Option<Located<f64>>, Option<Located<String>>), InputError> {
+        let Some(node) = self.node(key) else { return Ok((None, None)) };
+        if !matches!(node.value, Value::Map(_)) {
+            return Ok((self.positive(key)?, None));
+        }
+        let Some(section) = self.section(key)? else { return Ok((None, None)) };
+        Ok((section.positive("constant")?, section.text_of_formula("formula")?))
+    }
+
+    /// A formula, as written.
     fn text_of_formula(&self, key: &str) -> Result<Option<Located<String>>, InputError> {
         let Some(node) = self.node(key) else { return Ok(None) };
         self.constants().text(node, &self.key(key)).map(Some)

@@ -3,11 +3,12 @@
 //! With the outward normal n,
 //!
 //! ```text
-//! Nu = L/ΔT ∂T/∂n
+//! Nu = L/ΔT α/α₀ ∂T/∂n
 //! ```
 //!
-//! at a point of the boundary, and its mean over the boundary: the heat flux into the fluid over `α ΔT/L`,
-//! that of conduction alone across a layer of the thickness L. It is positive where the boundary heats the
+//! at a point of the boundary, and its mean over the boundary: the heat flux into the fluid over `α₀ ΔT/L`,
+//! that of conduction alone across a layer of the thickness L with the constant diffusivity α₀, which is α
+//! where it does not vary. It is positive where the boundary heats the
 //! fluid and ΔT, which is the temperature of the boundary minus that of the fluid, is positive.
 
 use std::sync::Arc;
@@ -36,7 +37,8 @@ pub(super) static MONITOR: Kind = Kind {
             "nusselt",
             INCOMPRESSIBLE,
             "The Nusselt number L/ΔT ∂T/∂n of boundaries, with n out of the fluid: its mean, least and largest \
-             value. Positive where a boundary heats the fluid.",
+             value. Positive where a boundary heats the fluid. Where the diffusivity varies, the heat flux is \
+             divided by that of its `constant`.",
             Value("10")
         ),
         &[

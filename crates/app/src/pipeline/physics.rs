@@ -203,7 +203,7 @@ impl PhysicsSpec {
 
     /// Reads the section of incompressible flow.
     fn incompressible(section: &Section<'_>, place: Place) -> Result<Self, InputError> {
-        let (given, viscosity_formula) = kinematic_viscosity(section)?;
+        let (given, viscosity_formula) = section.varying("viscosity")?;
         let (reference, viscosity) = match Reference::incompressible(section, given.as_ref())? {
             Some((state, viscosity)) => (Some(state), viscosity),
             None => match &given {
@@ -229,20 +229,6 @@ impl PhysicsSpec {
         let model = Model::Incompressible { viscosity, viscosity_formula, scalars, buoyancy, closure };
         Ok(Self { model, reference, source, sponge: None, body_force: None, flow_rate, place })
     }
-}
-
-/// Reads `viscosity: nu | { constant: nu, formula: … }` of incompressible flow.
-fn kinematic_viscosity(
-    physics: &Section<'_>,
-) -> Result<(Option<Located<f64>>, Option<Located<String>>), InputError> {
-    let Some(node) = physics.node("viscosity") else { return Ok((None, None)) };
-    if !matches!(node.value, Value::Map(_)) {
-        return Ok((physics.positive("viscosity")?, None));
-    }
-    let Some(section) = physics.section("viscosity")? else { return Ok((None, None)) };
-    let formula = section.node("formula");
-    let formula = formula.map(|node| section.constants().text(node, &section.key("formula"))).transpose()?;
-    Ok((section.positive("constant")?, formula))
 }
 
 /// Reads `viscosity: mu | { constant: mu } | { power: … } | { sutherland: … }`.

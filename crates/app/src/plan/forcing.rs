@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dgsuite_physics::Real;
 use dgsuite_physics::formula::{Formula, FormulaError, FormulaErrorKind};
-use dgsuite_physics::incompressible::ForceFormulas;
+use dgsuite_physics::incompressible::ScalarFormulas;
 use dgsuite_physics::trace::{StateRecording, Sym};
 use dgsuite_solve::incompressible::{Scalar, TEMPERATURE};
 
@@ -27,7 +27,7 @@ pub(super) fn resolve(
     pipeline: &Pipeline,
     scalars: &[Scalar],
     dim: usize,
-) -> Result<Option<Box<ForceFormulas>>, InputError> {
+) -> Result<Option<Box<ScalarFormulas>>, InputError> {
     let Some(SourceSpec::Formulas(given)) = &pipeline.physics.source else { return Ok(None) };
     let constants = &pipeline.constants;
     // A constant with the name of a scalar keeps its meaning.
@@ -47,7 +47,7 @@ pub(super) fn resolve(
         let values: Vec<Sym> = w.iter().chain(x).copied().chain([t]).collect();
         components.iter().map(|of| of.map_or_else(|| Sym::lit(0.0), |of| of.trace(&values))).collect()
     });
-    Ok(Some(Box::new(ForceFormulas::new(texts.collect(), scalars.len(), Arc::new(recording)))))
+    Ok(Some(Box::new(ScalarFormulas::new(texts.collect(), scalars.len(), Arc::new(recording)))))
 }
 
 /// The mistake of a formula of the force, with a hint at names of the state that it cannot read.

@@ -343,8 +343,13 @@ fn physics_line(plan: &Plan) -> String {
                 viscosity = format!("{}, at least {viscosity}", formula.text());
             }
             let rate = law.flow_rate.map_or_else(String::new, |rate| rate_text(&rate, dim));
-            let scalar =
-                |scalar: &Scalar| format!(", diffusivity of {} {}", scalar.name, short(scalar.diffusivity));
+            let scalar = |scalar: &Scalar| {
+                let mut diffusivity = short(scalar.diffusivity);
+                if let Some(formula) = &scalar.formula {
+                    diffusivity = format!("{}, at least {diffusivity}", formula.texts().join(", "));
+                }
+                format!(", diffusivity of {} {diffusivity}", scalar.name)
+            };
             let scalars: String = law.scalars.iter().map(scalar).collect();
             format!("incompressible in {dim}D, viscosity {viscosity}{scalars}{rate}; unknowns {variables}")
         }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use dgsuite_physics::exact::OneField;
+use dgsuite_physics::incompressible::ScalarFormulas;
 use dgsuite_physics::source::FormulaSource;
-use dgsuite_physics::trace::Recording;
+use dgsuite_physics::trace::{Recording, StateRecording};
 use dgsuite_physics::{Exact, Real};
 
 use super::fitting;
@@ -12,6 +13,7 @@ use crate::file::expression::{COORDINATES, Constants};
 use crate::file::problem::InputError;
 use crate::file::problem::mistakes::each;
 use crate::file::quantity::Quantity;
+use crate::file::source::Located;
 use crate::models::scalars::{BuoyancySpec, OnBoundary, ScalarSpec, ScalarWord};
 use crate::pipeline::Pipeline;
 use crate::pipeline::physics::Model;
@@ -19,8 +21,20 @@ use dgsuite_solve::flow::{BoundaryKind, Setup};
 use dgsuite_solve::incompressible::{Buoyancy, Scalar, ScalarCondition, ScalarData};
 
 /// The scalars of the law.
-pub(super) fn of_law(specs: &[ScalarSpec]) -> Vec<Scalar> {
-    specs.iter().map(|spec| Scalar { name: spec.name, diffusivity: spec.diffusivity }).collect()
+///
+/// # Errors
+/// Formulas of diffusivities that do not parse.
+pub(super) fn of_law(specs: &[ScalarSpec], constants: &Constants) -> Result<Vec<Scalar>, InputError> {
+    let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
+    each(specs.iter().map(|spec| {
+        let recorded = |text: &Located<String>| -> Result<ScalarFormulas, InputError> {
+            let formula = constants.located_formula(text, &names)?;
+            let recording = StateRecording::new(names.len(), |w, _, _| vec![formula.trace(w)]);
+            Ok(ScalarFormulas::new(vec![text.value.clone()], names.len(), Arc::new(recording)))
+        };
+        let formula = spec.formula.as_ref().map(recorded).transpose()?;
+        Ok(Scalar { formula, ..Scalar::new(spec.name, spec.diffusivity) })
+    }))
 }
 
 /// The buoyancy of the law, in a mesh of this dimension.

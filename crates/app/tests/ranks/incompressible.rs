@@ -36,7 +36,8 @@ fn variants() -> Vec<(&'static str, String)> {
     let scalars = CHANNEL
         .replace(
             "viscosity: 0.02 }",
-            "viscosity: 0.02, temperature: { diffusivity: 0.03 }, buoyancy: { gravity: [0, -2] },
+            "viscosity: 0.02, temperature: { diffusivity: { constant: 0.03, formula: 0.03 + 0.01*T } },
+             buoyancy: { gravity: [0, -2] },
              forcing: { v: T*sin(x + t) }, closure: { smagorinsky: { length: delta + 0.01*y } } }",
         )
         .replace("p, Vorticity]", "p, Vorticity, EddyViscosity, filter_width]")

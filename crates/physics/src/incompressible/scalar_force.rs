@@ -1,8 +1,8 @@
 //! Forces on an incompressible fluid that depend on the scalars it carries: buoyancy, and formulas.
 
+use super::ScalarFormulas;
 use crate::real::Real;
 use crate::trace::{StateRecording, Sym};
-use std::sync::Arc;
 
 /// The force per mass of the Boussinesq approximation, `−β (T − T₀) g`, with the first scalar as T.
 ///
@@ -36,51 +36,13 @@ impl Buoyancy {
     }
 }
 
-/// A force per mass by formulas of the scalars, of place and of time.
-#[derive(Clone, Debug)]
-pub struct ForceFormulas {
-    texts: Vec<String>,
-    scalars: usize,
-    recording: Arc<StateRecording>,
-}
-
-impl ForceFormulas {
-    /// The formulas `texts`, one for each component, recorded as functions of this number of scalars, of
-    /// place and of time.
-    #[must_use]
-    pub const fn new(texts: Vec<String>, scalars: usize, recording: Arc<StateRecording>) -> Self {
-        Self { texts, scalars, recording }
-    }
-
-    /// The texts of the formulas, by component.
-    #[must_use]
-    pub fn texts(&self) -> &[String] {
-        &self.texts
-    }
-
-    /// The force, by component.
-    ///
-    /// # Panics
-    /// If there are fewer scalars than the formulas have.
-    pub fn at<R: Real>(&self, scalars: &[R], x: &[R; 3], t: R) -> Vec<R> {
-        self.recording.eval(&scalars[..self.scalars], x, t)
-    }
-}
-
-/// Formulas are equal if their texts are.
-impl PartialEq for ForceFormulas {
-    fn eq(&self, other: &Self) -> bool {
-        self.texts == other.texts && self.scalars == other.scalars
-    }
-}
-
 /// The sum of both forces in `dim` dimensions as functions of this number of scalars, of place and of time;
 /// `None` if there is no force.
 #[must_use]
 pub fn force_of_scalars(
     (dim, scalars): (usize, usize),
     buoyancy: Option<&Buoyancy>,
-    formulas: Option<&ForceFormulas>,
+    formulas: Option<&ScalarFormulas>,
 ) -> Option<StateRecording> {
     if buoyancy.is_none() && formulas.is_none() {
         return None;

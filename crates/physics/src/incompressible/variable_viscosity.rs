@@ -1,7 +1,8 @@
 //! The viscous stress of incompressible flow beyond that of a constant viscosity: of eddies that the mesh
-//! does not resolve, and of a fluid whose viscosity depends on temperature, scalars and shear rate.
+//! does not resolve, and of a fluid whose viscosity and diffusivities depend on temperature, scalars and
+//! shear rate.
 
-use super::VelocityFirst;
+use super::{ScalarFormulas, VelocityFirst};
 use crate::closures::{Closure, EddyViscosity, in_space};
 use crate::diffusion::Diffusion;
 use crate::law::{Law, finite};
@@ -109,21 +110,44 @@ impl PartialEq for ViscosityFormula {
     }
 }
 
+/// The diffusivity of a scalar that depends on scalars.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VariableDiffusivity {
+    /// The constant diffusivity `α₀`, length² per time.
+    pub constant: f64,
+    /// The diffusivity, one formula.
+    pub formula: ScalarFormulas,
+}
+
+impl VariableDiffusivity {
+    /// `α − α₀` of scalar `number`; zero where the formula gives less than `α₀`.
+    #[inline(always)]
+    fn excess<R: Real>(&self, number: usize, scalars: &[R]) -> R {
+        const NAMES: [&str; 3] =
+            ["constant_diffusivity_1", "constant_diffusivity_2", "constant_diffusivity_3"];
+        let zero = R::lit(0.0);
+        let found = self.formula.at(scalars, &[zero; 3], zero);
+        (found[0] - R::param(NAMES[number], self.constant)).max(zero)
+    }
+}
+
 /// The part of the stress of incompressible flow that a constant viscosity `ν₀` leaves out, per density, and
-/// the diffusive flux of scalars that belongs to it. The state is the velocity, then scalars `T`:
+/// the diffusive flux of scalars that constant diffusivities `α₀` leave out. The state is the velocity, then
+/// scalars `T`:
 ///
 /// ```text
-/// F_v,d = ((ν − ν₀ + ν_t) (∂u/∂x_d + ∇u_d), ν_t/Pr_t ∂T/∂x_d)
+/// F_v,d = ((ν − ν₀ + ν_t) (∂u/∂x_d + ∇u_d), (α − α₀ + ν_t/Pr_t) ∂T/∂x_d)
 /// ```
 ///
-/// with the viscosity `ν(T, γ̇)` of the fluid and the eddy viscosity `ν_t` of a [closure](crate::closures);
-/// without a formula `ν = ν₀`. Where the formula gives less, `ν₀` counts. It must not exceed the least of `ν`
-/// and `d(ν γ̇)/dγ̇`: the operators of both parts differ, so that their sum need not dissipate otherwise. The
-/// isotropic part of the unresolved stress is part of the pressure.
+/// with the viscosity `ν(T, γ̇)` and the diffusivities `α(T)` of the fluid and the eddy viscosity `ν_t` of a
+/// [closure](crate::closures); without a formula `ν = ν₀` and `α = α₀`. Where a formula gives less, the
+/// constant counts. Of the viscosity, It must not exceed the least of `ν` and `d(ν γ̇)/dγ̇`: the operators of
+/// both parts differ, so that their sum need not dissipate otherwise. The isotropic part of the unresolved
+/// stress is part of the pressure.
 ///
 /// The solver treats `ν₀ ∇²u` implicitly and this stress explicitly. An eddy viscosity grows with the
 /// gradient, so that a change of the stress is twice as large as with a constant one, and that of the fluid
-/// changes by `d(ν γ̇)/dγ̇`: the diffusivity that bounds the step is the larger of `ν_t/Pr_t` and
+/// changes by `d(ν γ̇)/dγ̇`: the diffusivity that bounds the step is the larger of `α − α₀ + ν_t/Pr_t` and
 /// `2 ν_t + max(ν − ν₀, ν − ν₀ + γ̇ dν/dγ̇)`.
 ///
 /// # Source
@@ -135,7 +159,8 @@ impl PartialEq for ViscosityFormula {
 /// use dgsuite_physics::incompressible::VariableViscosity;
 /// use dgsuite_physics::{Closure, Diffusion};
 /// let closure = EddyViscosity { mixing: 0.1, ..EddyViscosity::usual(Closure::Smagorinsky) };
-/// let law = VariableViscosity { closure: Some(closure), constant: 0.01, formula: None, coefficient: 0.1 };
+/// let law = VariableViscosity { closure: Some(closure), ..VariableViscosity::of(0.01) };
+/// let law = Diffusion::<2, 2>::with_coefficient(&law, 0.1);
 /// // u = 3 y: ν_t = 0.1 |S| = 0.3, and the stress ν_t ∂u/∂y = 0.9.
 /// let f = Diffusion::<2, 2>::diffusive_flux(&law, &[0.0; 2], &[[0.0, 0.0], [3.0, 0.0]]);
 /// assert!((f[1][0] - 0.9_f64).abs() < 1e-15 && f[0][1] == f[1][0]);
@@ -148,6 +173,8 @@ pub struct VariableViscosity {
     pub constant: f64,
     /// The viscosity of the fluid, if it is not constant.
     pub formula: Option<ViscosityFormula>,
+    /// The diffusivities of scalars, by number, where they are not constant.
+    pub diffusivities: [Option<VariableDiffusivity>; 3],
     /// The coefficient of the element: `C Δ²` of the closure; without a closure 1, a factor of the stress.
     pub coefficient: f64,
 }
@@ -162,6 +189,26 @@ struct Viscosities<R> {
 }
 
 impl VariableViscosity {
+    /// A constant viscosity, which leaves nothing out.
+    #[must_use]
+    pub const fn of(constant: f64) -> Self {
+        Self { closure: None, constant, formula: None, diffusivities: [const { None }; 3], coefficient: 0.0 }
+    }
+
+    /// The diffusivity of scalar `number` beyond the constant one; `None` if there is nothing.
+    #[inline(always)]
+    fn of_scalar<R: Real>(&self, number: usize, scalars: &[R], eddies: Option<R>, c: R) -> Option<R> {
+        let fluid = self.diffusivities.get(number).and_then(Option::as_ref).map(|of| {
+            let excess = of.excess(number, scalars);
+            // Fluxes with a coefficient have the gradient in the bound of the step.
+            if self.closure.is_some() { excess } else { c * excess }
+        });
+        match (eddies.map(|eddies| eddies * self.of_scalars::<R>()), fluid) {
+            (Some(eddies), Some(fluid)) => Some(eddies + fluid),
+            (one, other) => one.or(other),
+        }
+    }
+
     /// The eddy viscosity `ν_t` for the gradient of the velocity, `g[d][i] = ∂u_i/∂x_d`, and the coefficient
     /// `C Δ²` of the element; zero without a closure.
     #[inline(always)]
@@ -223,11 +270,10 @@ impl VariableViscosity {
                 f[i][d] = f[d][i];
             }
         }
-        if let (true, Some(nu)) = (N > D, at.eddies) {
-            let of_scalars = nu * self.of_scalars::<R>();
-            for d in 0..D {
-                for k in D..N {
-                    f[d][k] = of_scalars * grad[d][k];
+        for k in D..N {
+            if let Some(alpha) = self.of_scalar(k - D, &u[D..], at.eddies, c) {
+                for d in 0..D {
+                    f[d][k] = alpha * grad[d][k];
                 }
             }
         }
@@ -248,10 +294,9 @@ impl VariableViscosity {
         for i in 0..D {
             f[i] = at.sum * dot(&array!(D, |d| g[d][i] + g[i][d]), n);
         }
-        if let (true, Some(nu)) = (N > D, at.eddies) {
-            let of_scalars = nu * self.of_scalars::<R>();
-            for k in D..N {
-                f[k] = of_scalars * dot(&array!(D, |d| grad[d][k]), n);
+        for k in D..N {
+            if let Some(alpha) = self.of_scalar(k - D, &u[D..], at.eddies, c) {
+                f[k] = alpha * dot(&array!(D, |d| grad[d][k]), n);
             }
         }
         f
@@ -312,7 +357,7 @@ impl<const D: usize, const N: usize> Diffusion<D, N> for VariableViscosity {
         self.normal_flux(u, grad, n, c)
     }
 
-    /// The larger of `ν_t/Pr_t` and `2 ν_t + max(ν − ν₀, ν − ν₀ + γ̇ dν/dγ̇)`.
+    /// The larger of `α − α₀ + ν_t/Pr_t` and `2 ν_t + max(ν − ν₀, ν − ν₀ + γ̇ dν/dγ̇)`.
     #[inline(always)]
     fn diffusivity_with<R: Real>(&self, u: &[R; N], grad: &[[R; N]; D], c: R) -> R {
         let g = velocity_gradient(grad);
@@ -327,10 +372,12 @@ impl<const D: usize, const N: usize> Diffusion<D, N> for VariableViscosity {
             let slope = formula.at(&scalars, Dual::variable(shear)).derivative;
             largest = largest + excess.max(slope.mul_add(shear, excess));
         }
-        match at.eddies {
-            Some(eddies) if N > D => largest.max(eddies * self.of_scalars::<R>()),
-            _ => largest,
+        for k in D..N {
+            if let Some(alpha) = self.of_scalar(k - D, &u[D..], at.eddies, c) {
+                largest = largest.max(alpha);
+            }
         }
+        largest
     }
 
     #[inline(always)]

@@ -277,7 +277,7 @@ fn packs_have_the_bits_of_numbers() {
 #[test]
 fn the_stress_of_incompressible_eddies_and_its_conditions() {
     let closure = Some(EddyViscosity::usual(Closure::Vreman));
-    let law = |coefficient: f64| VariableViscosity { closure, constant: 1.0, formula: None, coefficient };
+    let law = |coefficient: f64| VariableViscosity { closure, coefficient, ..VariableViscosity::of(1.0) };
     let grad = [[0.3, -0.7, 0.2, 1.1], [0.9, 0.1, -0.4, -0.6], [-0.2, 0.5, -0.4, 0.8]];
     let n = [0.6, 0.0, 0.8];
     let u = [0.0; 4];

@@ -36,8 +36,8 @@ pub(super) enum Pass {
     Scalar(usize),
     /// `−∇·(ū ⊗ u)`, with the components of u, then those of ū.
     Transport,
-    /// `∇·((ν − ν₀ + ν_t) (∇u + ∇uᵀ))` and `∇·(ν_t/Pr_t ∇T)` of a viscosity that varies and of a closure: the
-    /// velocity, then the scalars.
+    /// `∇·((ν − ν₀ + ν_t) (∇u + ∇uᵀ))` and `∇·((α − α₀ + ν_t/Pr_t) ∇T)` of a viscosity and diffusivities that
+    /// vary and of a closure: the velocity, then the scalars.
     Stress,
 }
 
@@ -53,7 +53,7 @@ impl Pass {
         if law.subcycles.is_some() {
             all.push(Self::Transport);
         }
-        if law.closure.is_some() || law.viscosity_formula.is_some() {
+        if law.has_explicit_stress() {
             all.push(Self::Stress);
         }
         all

@@ -15,7 +15,7 @@
 //! With sub-steps, `c` with the interpolated velocity ū carries past values as it does past velocities (see
 //! [`subcycles`](super::subcycles)), and replaces the sums by `Σ α_i T_i(tⁿ⁺¹)/Δt`.
 //!
-//! A closure adds [its diffusive flux](stress).
+//! A closure, or a diffusivity that varies, adds [its diffusive flux](stress).
 //!
 //! The scalars are computed first in a step, so that forces that depend on them act with `Tⁿ⁺¹`.
 

@@ -1,11 +1,11 @@
 //! The parameters of incompressible flow.
 
-use super::scalars::Scalar;
+use super::scalars::{MOST_SCALARS, Scalar};
 use crate::elliptic::SolverOptions;
 use dgsuite_ops::StepMeasure;
 use dgsuite_physics::closures::EddyViscosity;
 use dgsuite_physics::incompressible::{
-    Buoyancy, ForceFormulas, VariableViscosity, ViscosityFormula, force_of_scalars,
+    Buoyancy, ScalarFormulas, VariableDiffusivity, VariableViscosity, ViscosityFormula, force_of_scalars,
 };
 use dgsuite_physics::trace::StateRecording;
 use dgsuite_timeint::Scheme;
@@ -191,7 +191,7 @@ pub struct Incompressible {
     pub buoyancy: Option<Buoyancy>,
     /// A force by formulas of the scalars, of place and of time. One that reads no scalar is a source of the
     /// set-up.
-    pub forcing: Option<Box<ForceFormulas>>,
+    pub forcing: Option<Box<ScalarFormulas>>,
     /// A mean velocity that a uniform force keeps; `None`: no such force.
     pub flow_rate: Option<FlowRate>,
     /// The order of the pressure.
@@ -261,12 +261,25 @@ impl Incompressible {
         }
     }
 
-    /// The stress that the constant viscosity leaves out: of a closure, or of a viscosity that varies.
+    /// The stress that the constant viscosity leaves out: of a closure, or of a viscosity that varies; and
+    /// the fluxes of scalars that constant diffusivities leave out.
     pub(crate) fn variable_viscosity(&self) -> Option<VariableViscosity> {
         let (closure, formula) =
             (self.closure.as_deref().copied(), self.viscosity_formula.as_deref().cloned());
-        let varies = closure.is_some() || formula.is_some();
-        varies.then_some(VariableViscosity { closure, constant: self.viscosity, formula, coefficient: 0.0 })
+        let diffusivities: [_; MOST_SCALARS] = std::array::from_fn(|k| {
+            let scalar = self.scalars.get(k)?;
+            let formula = scalar.formula.clone()?;
+            Some(VariableDiffusivity { constant: scalar.diffusivity, formula })
+        });
+        let varies = closure.is_some() || formula.is_some() || diffusivities.iter().any(Option::is_some);
+        let constant = VariableViscosity::of(self.viscosity);
+        varies.then_some(VariableViscosity { closure, formula, diffusivities, ..constant })
+    }
+
+    /// Whether viscosity or diffusivities have an explicit part.
+    #[must_use]
+    pub fn has_explicit_stress(&self) -> bool {
+        self.variable_viscosity().is_some()
     }
 
     /// The force that depends on the scalars in `dim` dimensions, if there is one.

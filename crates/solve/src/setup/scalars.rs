@@ -1,5 +1,6 @@
 //! Scalars that incompressible flow carries, such as a temperature.
 
+use dgsuite_physics::incompressible::ScalarFormulas;
 use dgsuite_physics::{Exact, Source};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,12 +17,22 @@ pub const TEMPERATURE: &str = "T";
 /// ```text
 /// ∂T/∂t + ∇·(u T) = ∇·(α ∇T) + q
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Scalar {
     /// The name of the unknown.
     pub name: &'static str,
-    /// The diffusivity α, positive.
+    /// The diffusivity α, positive; the least one α₀ if it varies.
     pub diffusivity: f64,
+    /// The diffusivity as a formula of all scalars, if it varies. What it differs from α₀ is explicit.
+    pub formula: Option<ScalarFormulas>,
+}
+
+impl Scalar {
+    /// A scalar with a constant diffusivity.
+    #[must_use]
+    pub const fn new(name: &'static str, diffusivity: f64) -> Self {
+        Self { name, diffusivity, formula: None }
+    }
 }
 
 /// The data of a scalar: source, and conditions by name of the boundary. Where there is none, nothing

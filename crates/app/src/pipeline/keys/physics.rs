@@ -10,6 +10,13 @@ use crate::file::keys::{
 
 const POSITIVE: crate::file::keys::Kind = Number(Above(0.0));
 
+/// What formulas of diffusivities read.
+const SCALARS: &str = "T, the names of scalars";
+const CONSTANT_PART: &str = "The part α₀ of the diffusivity that is implicit: steps may be large for it. It should be \
+                             the least value of the formula; where the formula gives less, α₀ counts.";
+const VARIES: &str = "The diffusivity as a formula of the temperature and of other scalars. Its difference to \
+                      `constant` is explicit and bounds the step.";
+
 pub(super) const KEYS: &[Key] = &[
     key("physics", &[Section], Required, "The model and its parameters."),
     key(
@@ -303,11 +310,14 @@ pub(super) const KEYS: &[Key] = &[
     .of(INCOMPRESSIBLE),
     key(
         "physics.temperature.diffusivity",
-        &[POSITIVE],
+        &[POSITIVE, Section],
         Says("derived from `prandtl`; required without it"),
-        "The thermal diffusivity α.",
+        "The thermal diffusivity α; a section if it varies.",
     )
     .of(INCOMPRESSIBLE),
+    key("physics.temperature.diffusivity.constant", &[POSITIVE], Required, CONSTANT_PART).of(INCOMPRESSIBLE),
+    key("physics.temperature.diffusivity.formula", &[Formula(SCALARS)], Says("`constant`"), VARIES)
+        .of(INCOMPRESSIBLE),
     key("physics.temperature.prandtl", &[POSITIVE], Nothing, "The Prandtl number ν/α, in place of `diffusivity`.")
         .of(INCOMPRESSIBLE),
     key("physics.temperature.source", &[Formula(SPACE_TIME)], Value("0"), "The source q of the temperature.")
@@ -321,7 +331,16 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(INCOMPRESSIBLE),
     key("physics.scalars.<name>", &[Section], Required, "A scalar.").of(INCOMPRESSIBLE),
-    key("physics.scalars.<name>.diffusivity", &[POSITIVE], Required, "Its diffusivity.").of(INCOMPRESSIBLE),
+    key(
+        "physics.scalars.<name>.diffusivity",
+        &[POSITIVE, Section],
+        Required,
+        "Its diffusivity; a section if it varies.",
+    )
+    .of(INCOMPRESSIBLE),
+    key("physics.scalars.<name>.diffusivity.constant", &[POSITIVE], Required, CONSTANT_PART).of(INCOMPRESSIBLE),
+    key("physics.scalars.<name>.diffusivity.formula", &[Formula(SCALARS)], Says("`constant`"), VARIES)
+        .of(INCOMPRESSIBLE),
     key("physics.scalars.<name>.source", &[Formula(SPACE_TIME)], Value("0"), "Its source.").of(INCOMPRESSIBLE),
     key(
         "physics.buoyancy",

@@ -338,8 +338,8 @@ mesh: { file: a.msh }
 physics:
   model: incompressible
   viscosity: 1
-  temperature: { diffusivity: 0.1, source: x }
-  scalars: { dye: { diffusivity: 0.1, source: t } }
+  temperature: { diffusivity: { constant: 0.1, formula: 2 + dye }, source: x }
+  scalars: { dye: { diffusivity: { constant: 0.1, formula: 1 + T }, source: t } }
   buoyancy: { gravity: [0, -1], expansion: 2, reference: 3 }
   closure: { vreman: { constant: 0.1, length: 2*delta, turbulent_prandtl: 0.7 } }
 boundaries:

@@ -84,12 +84,14 @@ fn large_step_of_stress(plan: &Plan, stable: f64) -> Option<String> {
     let StepSize::Fixed(dt) = plan.time.step else { return None };
     (dt > stable).then(|| {
         format!(
-            "time.dt {dt} is {:.1} times the step at which the explicit stress of the {} is stable, {stable:.4e}",
+            "time.dt {dt} is {:.1} times the step at which the explicit {} is stable, {stable:.4e}",
             dt / stable,
-            if plan.setup.law.closure().is_some() {
-                "eddy viscosity"
-            } else {
-                "viscosity that varies"
+            match &plan.setup.law {
+                law if law.closure().is_some() => "stress of the eddy viscosity",
+                Law::Incompressible(law) if law.viscosity_formula.is_none() => {
+                    "flux of the diffusivity that varies"
+                }
+                _ => "stress of the viscosity that varies",
             }
         )
     })

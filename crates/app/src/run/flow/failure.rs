@@ -140,7 +140,7 @@ pub(super) fn explain(
         && law.subcycles.is_none()
         && dt > stable
     {
-        let (what, more) = match law.closure.is_some() || law.viscosity_formula.is_some() {
+        let (what, more) = match law.has_explicit_stress() {
             false => {
                 ("explicit convection was", "`time.subcycles: auto` allows steps several times larger, or ")
             }

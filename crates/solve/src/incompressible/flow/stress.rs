@@ -1,10 +1,12 @@
-//! The stress of a closure, an explicit term of each step.
+//! The stress of a closure, and of a viscosity and diffusivities that vary, an explicit term of each step.
 //!
 //! With the eddy viscosity `ν_t` of a closure a step has the further terms
 //!
 //! ```text
 //! Σ β_i ∇·(ν_t (∇u + ∇uᵀ))ⁿ⁻ⁱ,   of a scalar Σ β_i ∇·(ν_t/Pr_t ∇T)ⁿ⁻ⁱ
 //! ```
+//!
+//! to which a fluid whose viscosity ν and diffusivities α vary adds `ν − ν₀` and `α − α₀`.
 //!
 //! beside convection. With sub-steps they are forces of the whole step, which are not carried along. The
 //! constant viscosity and diffusivity stay implicit, and the pressure bears what the divergence of these
