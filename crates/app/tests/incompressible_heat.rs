@@ -1,10 +1,14 @@
-//! Heat in incompressible flow by the program: forces and diffusivities by formulas of its scalars.
+//! Heat in incompressible flow by the program: forces and diffusivities by formulas of its scalars, and the
+//! stability of a fluid that is heated from below.
 
 #![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 #[path = "support/case.rs"]
 mod support;
 
+use std::f64::consts::PI;
+
+use dgsuite_basis::Matrix;
 use support::{Case, number, refused};
 
 /// Convection in a box with inclined walls, with a temperature and another scalar that make it lighter.
@@ -214,4 +218,104 @@ fn diffusivities_that_do_not_fit_are_refused() {
     refuses(&format!("{key}.formula=k*shear"), &["unknown name `shear`", "T, salt"]);
     refuses(&format!("{key}.constant=0"), &["is 0, but must be greater than 0"]);
     refuses("physics.scalars.salt.diffusivity={ constant: 1, form: T }", &["unknown key `form`"]);
+}
+
+/// The derivative at Chebyshev's points `cos(jπ/n)` (Trefethen, *Spectral Methods in MATLAB*, SIAM 2000, ch.
+/// 6).
+fn chebyshev(n: usize) -> (Vec<f64>, Matrix) {
+    let s: Vec<f64> = (0..=n).map(|j| (PI * j as f64 / n as f64).cos()).collect();
+    let weight =
+        |j: usize| if j == 0 || j == n { 2.0 } else { 1.0 } * if j.is_multiple_of(2) { 1.0 } else { -1.0 };
+    let apart = |i: usize, j: usize| weight(i) / weight(j) / (s[i] - s[j]);
+    let entry = |i: usize, j: usize| match i == j {
+        true => -(0..=n).filter(|m| *m != i).map(|m| apart(i, m)).sum::<f64>(),
+        false => apart(i, j),
+    };
+    let derivative = Matrix::from_fn(n + 1, n + 1, entry);
+    (s, derivative)
+}
+
+/// The rate at which the slowest mode of a fluid heated from below grows in units of free fall, by
+/// collocation and inverse iteration. For `w(y)` and `θ(y)` times `e^{σt + ikx}`, with `L = ∂²/∂y² − k²`,
+///
+/// ```text
+/// σ L w = ν L² w − k² θ,   σ θ = κ L θ + w,   w = ∂w/∂y = θ = 0 on both walls
+/// ```
+///
+/// (Chandrasekhar 1961, ch. II). As in Trefethen's chapter 14, `w = (1 − s²) q` has the fourth derivative.
+fn rate_of_growth(rayleigh: f64, prandtl: f64, k: f64) -> f64 {
+    const N: usize = 24;
+    let (nu, kappa) = ((prandtl / rayleigh).sqrt(), 1.0 / (rayleigh * prandtl).sqrt());
+    let (s, d) = chebyshev(N);
+    let d2 = d.mul(&d);
+    let (d3, d4) = (d2.mul(&d), d2.mul(&d2));
+    let n = N - 1;
+    // s = 2 y − 1 on inner points.
+    let second = Matrix::from_fn(n, n, |i, j| 4.0 * d2[(i + 1, j + 1)]);
+    let fourth = Matrix::from_fn(n, n, |i, j| {
+        let (i, j) = (i + 1, j + 1);
+        let of = (1.0 - s[i] * s[i]) * d4[(i, j)] - 8.0 * s[i] * d3[(i, j)] - 12.0 * d2[(i, j)];
+        16.0 * of / (1.0 - s[j] * s[j])
+    });
+    let one = Matrix::identity(n);
+    let l = second.add_scaled(-k * k, &one);
+    let l2 = fourth.add_scaled(-2.0 * k * k, &second).add_scaled(k.powi(4), &one);
+    let part = |i: usize, j: usize, parts: [(f64, &Matrix); 4]| {
+        let (factor, of) = parts[2 * (i / n) + j / n];
+        factor * of[(i % n, j % n)]
+    };
+    let zero = Matrix::zeros(n, n);
+    let a = Matrix::from_fn(2 * n, 2 * n, |i, j| {
+        part(i, j, [(nu, &l2), (-k * k, &one), (1.0, &one), (kappa, &l)])
+    });
+    let b = Matrix::from_fn(2 * n, 2 * n, |i, j| {
+        part(i, j, [(1.0, &l), (1.0, &zero), (1.0, &zero), (1.0, &one)])
+    });
+    // All rates are real, and this one is the largest.
+    let shift = 1.0;
+    let step = a.add_scaled(-shift, &b).inverse().unwrap().mul(&b);
+    let mut x = vec![1.0; 2 * n];
+    let mut growth = 0.0;
+    for _ in 0..400 {
+        let next = step.mul_vec(&x);
+        let largest =
+            next.iter().copied().fold(0.0, |most: f64, v| if v.abs() > most.abs() { v } else { most });
+        let at = next.iter().position(|v| *v == largest).unwrap();
+        growth = shift + x[at] / largest;
+        x = next.iter().map(|v| v / largest).collect();
+    }
+    growth
+}
+
+/// The fluid is heated as in the example.
+#[test]
+fn rolls_of_a_fluid_that_is_heated_from_below_grow_at_the_rate_of_the_linear_theory() {
+    let critical = rate_of_growth(1707.762, 0.71, 3.1163);
+    assert!(critical.abs() < 1e-7, "{critical:e}");
+    let case = Case::new(include_str!("../../../examples/incompressible/rayleigh-benard.yaml"));
+    let rate = |rayleigh: f64| {
+        let set = [
+            format!("constants.Ra={rayleigh}"),
+            "constants.amplitude=1e-3".to_owned(),
+            "mesh.generate.cells=[3, 2]".to_owned(),
+            "space.order=5".to_owned(),
+            "time={ scheme: bdf2, dt: 0.1, end: 20 }".to_owned(),
+            "output={ fields: none, checkpoint: none }".to_owned(),
+            "monitors=[{ integral: { fields: [u*u + v*v], every_steps: 1 } }]".to_owned(),
+            "checks=".to_owned(),
+            "solver={ pressure: { tolerance: 1e-10 }, velocity: { tolerance: 1e-11 } }".to_owned(),
+        ];
+        let set: Vec<&str> = set.iter().flat_map(|set| ["--set", set.as_str()]).collect();
+        case.run(&[&["--overwrite"], &set[..]].concat());
+        let rows = case.table("out/case/monitors/integral.csv");
+        let at = |t: f64| rows.iter().find(|row| row[1] > t - 1e-9).unwrap();
+        let (first, last) = (at(15.0), at(20.0));
+        (last[2] / first[2]).ln() / (2.0 * (last[1] - first[1]))
+    };
+    for (rayleigh, tolerance) in [(1690.0, 1e-5), (1725.0, 1e-5), (3000.0, 4e-4)] {
+        let (found, expected) = (rate(rayleigh), rate_of_growth(rayleigh, 0.71, 3.1163));
+        println!("Ra = {rayleigh}: rate of growth {found:.8}, of the linear theory {expected:.8}");
+        assert_eq!(found > 0.0, rayleigh > 1707.762, "{rayleigh}: {found:e}");
+        assert!((found - expected).abs() < tolerance, "{rayleigh}: {found:e} and {expected:e}");
+    }
 }
