@@ -220,6 +220,37 @@ fn diffusivities_that_do_not_fit_are_refused() {
     refuses("physics.scalars.salt.diffusivity={ constant: 1, form: T }", &["unknown key `form`"]);
 }
 
+/// What a flow from rest has of energy is the work of its forces less what viscosity dissipates.
+#[test]
+fn the_budget_of_kinetic_energy_has_the_work_of_forces() {
+    let monitor = "monitors:\n  - kinetic_energy: { every_steps: 1 }\n";
+    let (flow, _) = LIFTED.split_once("monitors:").unwrap();
+    let place = format!("{flow}{monitor}");
+    let scalar = place.replace("buoyancy: {", "forcing: { u: salt*cos(t), v: T }\n  buoyancy: {");
+    let place = place.replace("buoyancy: {", "forcing: { u: y*cos(t), v: x }\n  buoyancy: {");
+    for text in [place, scalar] {
+        let case = Case::new(&text);
+        let set = ["--set", "space.order=7", "--set", "time={ dt: 0.005, steps: 30 }"];
+        let summary = case.run(&set);
+        let of = |name: &str| number(&summary, &format!("/kinetic_energy/{name}"));
+        let (lost, numerical) = (of("lost"), of("numerical"));
+        assert!(of("work") > 0.1 && numerical.abs() < 2e-3 * lost.abs(), "{lost:e} {numerical:e}");
+    }
+    // Poiseuille's flow at the mean velocity 2 has the force 12 ν U and the work 12 ν U².
+    let channel = format!(
+        "mesh: {{ generate: {{ shape: quad, cells: [2, 2] }}, periodic: [[xmin, xmax]] }}\n\
+         physics: {{ model: incompressible, viscosity: 0.1, flow_rate: {{ mean: 2 }} }}\n\
+         space: {{ order: 3 }}\ninitial: {{ u: 12*y*(1 - y), v: 0 }}\n\
+         boundaries: {{ ymin: {{ type: no-slip-wall }}, ymax: {{ type: no-slip-wall }} }}\n\
+         time: {{ dt: 0.02, steps: 20 }}\noutput: {{ fields: none }}\n{monitor}"
+    );
+    let summary = Case::new(&channel).run(&[]);
+    for name in ["work", "dissipation"] {
+        let found = number(&summary, &format!("/kinetic_energy/{name}"));
+        assert!((found - 4.8).abs() < 1e-5, "{name}: {found}");
+    }
+}
+
 /// The derivative at Chebyshev's points `cos(jπ/n)` (Trefethen, *Spectral Methods in MATLAB*, SIAM 2000, ch.
 /// 6).
 fn chebyshev(n: usize) -> (Vec<f64>, Matrix) {

@@ -528,6 +528,15 @@ impl Setup {
         Ok(Arc::new(Manufactured::for_model(&context, exact)?))
     }
 
+    /// The source term as a function of place and time, if there is one.
+    pub(super) fn given_source(&self) -> Result<Option<Arc<dyn Source>>, SystemError> {
+        match &self.source {
+            None => Ok(None),
+            Some(SourceTerm::Given(source)) => Ok(Some(Arc::clone(source))),
+            Some(SourceTerm::Manufactured(exact)) => self.manufactured(exact.as_ref()).map(Some),
+        }
+    }
+
     /// Modal, cubature of degree 2p, weak form, Rusanov flux, LSERK(5,4), double precision, all threads,
     /// no boundaries.
     #[must_use]

@@ -4,9 +4,11 @@
 //!
 //! dE/dt = ∫ p ∇·u − ∫ τ:∇u − ∮ (½ρ|u|² u·n + p u·n − u·τ·n) + sources.
 //!
+//! The sources of incompressible flow are forces f per mass, with the work ∫ f·u.
+//!
 //! Of p the mean p̄ over the domain is subtracted in both terms, which changes neither sum: in slow flow
 //! their errors would be larger than all others. What is missing in the history of the table is what the
-//! scheme dissipates, less the work of sources.
+//! scheme dissipates, less the work of the sources of a gas.
 
 use std::sync::Arc;
 
@@ -32,8 +34,9 @@ pub(super) static MONITOR: Kind = Kind {
     keys: &[section!(
         "kinetic_energy",
         FLUID,
-        "The kinetic energy of the domain, its dissipation by viscosity, the work of pressure in compression, and \
-         what leaves through boundaries; in the summary also what the scheme dissipates.",
+        "The kinetic energy of the domain, its dissipation by viscosity, the work of pressure in compression, what \
+         leaves through boundaries, and the work of the forces on incompressible flow; in the summary also what the \
+         scheme dissipates.",
         Value("10")
     )],
     every: Every::Steps(10),
@@ -44,6 +47,15 @@ pub(super) static MONITOR: Kind = Kind {
 
 /// The columns: E, ∫ τ:∇u, ∫ p ∇·u, and the integral over the boundaries.
 const COLUMNS: [&str; 4] = ["energy", "dissipation", "compression", "outflow"];
+
+/// The work of forces, of incompressible flow.
+const WORK: &str = "work";
+
+/// The columns of a law.
+fn columns(law: &Law) -> Vec<&'static str> {
+    let work = matches!(law, Law::Incompressible(_)).then_some(WORK);
+    COLUMNS.into_iter().chain(work).collect()
+}
 
 fn read(section: &Section<'_>) -> Result<Arc<dyn Spec>, InputError> {
     section.known()?;
@@ -67,8 +79,8 @@ impl Spec for BudgetSpec {
         }))
     }
 
-    fn values(&self, _: &str, _: &Variables) -> Vec<String> {
-        let names = COLUMNS.into_iter().chain(["lost", "numerical", "numerical_share"]);
+    fn values(&self, _: &str, variables: &Variables) -> Vec<String> {
+        let names = columns(variables.law()).into_iter().chain(["lost", "numerical", "numerical_share"]);
         names.map(|name| format!("kinetic_energy.{name}")).collect()
     }
 }
@@ -172,8 +184,8 @@ struct Budget {
 }
 
 impl Monitor for Budget {
-    fn columns(&self, _: &Variables) -> Vec<String> {
-        COLUMNS.map(str::to_owned).to_vec()
+    fn columns(&self, variables: &Variables) -> Vec<String> {
+        columns(variables.law()).into_iter().map(str::to_owned).collect()
     }
 
     fn record(
@@ -189,8 +201,9 @@ impl Monitor for Budget {
         for name in &self.boundaries {
             outflow += self.through(&solver.surface(name)?, solver.dim(), mean);
         }
-        let row = vec![energy, dissipation, work - mean * divergence, outflow];
-        for (name, x) in COLUMNS.iter().zip(&row) {
+        let mut row = vec![energy, dissipation, work - mean * divergence, outflow];
+        row.extend(solver.work_of_forces()?);
+        for (name, x) in columns(&solver.setup().law).iter().zip(&row) {
             values.put(&["kinetic_energy", name], json!(x));
         }
         Ok(Some(row))
@@ -230,7 +243,9 @@ fn losses(table: &Columns) -> Option<[f64; 2]> {
     let t = table.column("time")?;
     let [energy, dissipation, compression, outflow] = COLUMNS.map(|name| table.column(name));
     let (energy, dissipation, compression, outflow) = (energy?, dissipation?, compression?, outflow?);
-    let rate = |k: usize| dissipation[k] - compression[k] + outflow[k];
+    let work = table.column(WORK);
+    let rate =
+        |k: usize| dissipation[k] - compression[k] + outflow[k] - work.as_ref().map_or(0.0, |work| work[k]);
     let explained: f64 = (1..t.len()).map(|k| 0.5 * (t[k] - t[k - 1]) * (rate(k) + rate(k - 1))).sum();
     let lost = energy.first()? - energy.last()?;
     Some([lost, lost - explained])

@@ -1,6 +1,7 @@
 //! Quantities of incompressible flow, which other laws do not have.
 
 use super::{Flow, SolveStatistics, SystemError};
+use crate::setup::Law;
 
 impl Flow {
     /// Counts and times of the linear solvers; `None` if the law has none.
@@ -31,6 +32,38 @@ impl Flow {
     /// As [`stable_dt`](Self::stable_dt).
     pub fn largest_step_of_stress(&mut self) -> Result<f64, SystemError> {
         self.engine.largest_step_of_stress().map_err(|e| self.located(e))
+    }
+
+    /// Returns the work per time and density of all forces on incompressible flow, `∫ f·u`: of buoyancy, of
+    /// formulas, and of that which keeps a flow rate; `None` if the law is another one. Collective.
+    ///
+    /// # Errors
+    /// A force that cannot be derived from its exact solution.
+    pub fn work_of_forces(&self) -> Result<Option<f64>, SystemError> {
+        let Law::Incompressible(law) = &self.setup.law else { return Ok(None) };
+        let (dim, t) = (self.dim(), self.time);
+        let (given, of_scalars) = (self.setup.given_source()?, law.force_of_scalars(dim));
+        let driven = self.driven();
+        if given.is_none() && of_scalars.is_none() && driven.is_none() {
+            return Ok(Some(0.0));
+        }
+        let sums = self.engine.integrate(2, &|x, state, out| {
+            let mut force = [0.0; 3];
+            if let Some(given) = &given {
+                let mut values = vec![Vec::new(); given.n_fields()];
+                given.eval(t, &[x], &mut values);
+                force.iter_mut().zip(&values).for_each(|(f, values)| *f += values[0]);
+            }
+            if let Some(of_scalars) = &of_scalars {
+                let values = of_scalars.eval(&state[dim + 1..], &x, t);
+                force.iter_mut().zip(&values).for_each(|(f, value)| *f += value);
+            }
+            out[0] = (0..dim).map(|d| force[d] * state[d]).sum();
+            out[1] = 1.0;
+        });
+        // The volume times the uniform force times the mean velocity along it.
+        let driving = driven.map_or(0.0, |driven| driven.force * driven.mean * sums[1]);
+        Ok(Some(sums[0] + driving))
     }
 
     /// Returns the norm of the jumps of the normal velocity across inner faces,

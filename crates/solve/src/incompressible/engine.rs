@@ -19,7 +19,7 @@ use crate::elliptic::LineDescription;
 use crate::elliptic::ranks::coefficients;
 use crate::engine::{Described, Elementwise, Engine};
 use crate::setup::{Incompressible, Penalties, PressureOrder, ScalarData};
-use crate::setup::{Law, Precision, Setup, SourceTerm};
+use crate::setup::{Law, Precision, Setup};
 use crate::solves::{Driven, Histories, PhaseSeconds, SolveStatistics};
 use dgsuite_basis::lattice::lattice_len;
 use dgsuite_basis::{Representation, Shape};
@@ -105,13 +105,8 @@ fn build<M: Machine + 'static>(
         let initial = component(dim + 1 + number)?;
         scalars.push(CarriedScalar::new(&machine, sipdg, (law, number, data), (&one, &velocity), initial)?);
     }
-    let given = match &setup.source {
-        None => None,
-        Some(SourceTerm::Given(source)) => Some(Arc::clone(source)),
-        Some(SourceTerm::Manufactured(exact)) => Some(setup.manufactured(exact.as_ref())?),
-    };
     let of_scalars = law.force_of_scalars(dim).map(|formulas| (formulas, law.scalars.len()));
-    let forces = Forces::new(&machine, (sipdg, &velocity), given, of_scalars)?;
+    let forces = Forces::new(&machine, (sipdg, &velocity), setup.given_source()?, of_scalars)?;
     let stop = stop(law.velocity.tolerance, law.velocity.max_iterations, 0.0);
     let penalty = match law.penalties {
         Penalties::NONE => None,
