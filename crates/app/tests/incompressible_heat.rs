@@ -251,6 +251,25 @@ fn the_budget_of_kinetic_energy_has_the_work_of_forces() {
     }
 }
 
+/// The bound is that of explicit convection: with sub-steps the same steps are stable.
+#[test]
+fn a_fluid_that_is_at_rest_at_the_start_and_becomes_too_fast_has_a_hint_at_the_step() {
+    let text = LIFTED
+        .replace("viscosity: 0.01", "viscosity: 3e-3")
+        .replace("diffusivity: 0.02", "diffusivity: 3e-3");
+    let text = text.replace("dt: 0.02, steps: 12", "dt: 0.2, steps: 30");
+    let case = Case::new(&text);
+    let outcome = case.dgsuite(&["run", "case.yaml"]);
+    assert_ne!(outcome.code, 0);
+    let said = "hint: at the start, where the fluid was at rest, the stable step of explicit convection was not known";
+    assert!(
+        outcome.stderr.contains(said) && outcome.stderr.contains("about 0.003678/U^2"),
+        "{}",
+        outcome.stderr
+    );
+    case.run(&["--overwrite", "--set", "time={ dt: 0.2, steps: 30, subcycles: auto }"]);
+}
+
 /// The derivative at Chebyshev's points `cos(jπ/n)` (Trefethen, *Spectral Methods in MATLAB*, SIAM 2000, ch.
 /// 6).
 fn chebyshev(n: usize) -> (Vec<f64>, Matrix) {

@@ -282,6 +282,12 @@ impl Incompressible {
         self.variable_viscosity().is_some()
     }
 
+    /// Whether a force depends on the scalars, buoyancy or another one.
+    #[must_use]
+    pub const fn has_forces(&self) -> bool {
+        self.buoyancy.is_some() || self.forcing.is_some()
+    }
+
     /// The force that depends on the scalars in `dim` dimensions, if there is one.
     pub(crate) fn force_of_scalars(&self, dim: usize) -> Option<StateRecording> {
         let of = (dim, self.scalars.len());

@@ -44,7 +44,7 @@ pub(super) fn stable_step(plan: &Plan, solver: &mut Flow) -> Option<f64> {
 
 /// The largest `U² Δt/ν` for which implicit viscosity damps what extrapolated convection excites, on any
 /// mesh: waves of the number k with `(γ₀ + νk²Δt) uⁿ⁺¹ = Σ (αᵢ + iUkΔt βᵢ) uⁿ⁻ⁱ` grow for no k.
-fn damped(time_order: usize) -> f64 {
+pub(super) fn damped(time_order: usize) -> f64 {
     match time_order {
         1 => 2.0,
         2 => 1.226,

@@ -3,6 +3,7 @@
 use dgsuite_timeint::{StepSize, TimeError, TimePoint};
 
 use crate::code::Code;
+use crate::file::number::short;
 use crate::file::problem::unsolved;
 use crate::plan::{Plan, thin};
 use crate::run::RunError;
@@ -149,6 +150,20 @@ pub(super) fn explain(
         log.warn(&format!(
             "hint: at the start {what} stable for steps up to {stable:.4e}, and time.dt is {dt}: {more}choose a \
              smaller time.dt"
+        ));
+        return;
+    }
+    // Buoyancy moves a fluid that is at rest at the start, where no bound of the step is known.
+    if let (Law::Incompressible(law), StepSize::Fixed(dt), None) =
+        (&solver.setup().law, plan.time.step, stable_dt)
+        && law.subcycles.is_none()
+        && law.has_forces()
+    {
+        let most = short(super::doubts::damped(law.time_order) * law.viscosity);
+        log.warn(&format!(
+            "hint: at the start, where the fluid was at rest, the stable step of explicit convection was not known; \
+             for the largest velocity U it is about {most}/U^2, and time.dt is {dt}: `time.subcycles: auto` allows \
+             steps several times larger, or choose a smaller time.dt"
         ));
         return;
     }
