@@ -1,10 +1,11 @@
 //! Scalars in incompressible flow against exact solutions: orders, conservation, buoyancy, restarts, threads.
 
 use dgsuite_mesh::{Mesh, Shape, generate};
-use dgsuite_physics::Exact;
 use dgsuite_physics::formula::{Formula, Names};
+use dgsuite_physics::incompressible::ScalarFormulas;
 use dgsuite_physics::source::FormulaSource;
-use dgsuite_physics::trace::{Recording, Sym};
+use dgsuite_physics::trace::{Recording, StateRecording, Sym};
+use dgsuite_physics::{Exact, Real};
 use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Setup};
 use dgsuite_solve::incompressible::{
     Buoyancy, Incompressible, Scalar, ScalarCondition, ScalarData, Splitting, Subcycling, TEMPERATURE,
@@ -235,13 +236,23 @@ fn a_stratified_fluid_stays_at_rest() {
     }
 }
 
+/// Formulas of two scalars.
+fn recorded(texts: &[&str], f: impl FnOnce(&[Sym], Sym, &[Sym; 3]) -> Vec<Sym>) -> ScalarFormulas {
+    let texts = texts.iter().map(|text| (*text).to_owned()).collect();
+    ScalarFormulas::new(texts, 2, Arc::new(StateRecording::new(2, f)))
+}
+
 #[test]
 fn a_restart_and_another_number_of_threads_change_no_bit() {
     let [u, v, p] = VORTEX;
     let state = function(&[u, v, p, "x*y", "x"]);
     let solver = |threads: usize, subcycles: Option<Subcycling>| {
         let mut of = Incompressible { subcycles, ..law(0.02, 0.01) };
-        of.scalars.push(Scalar::new("dye", 0.02));
+        let dye = |w: &[Sym], _: Sym, _: &[Sym; 3]| vec![Sym::lit(0.02) + Sym::lit(0.01) * w[0]];
+        let pushed = |w: &[Sym], t: Sym, x: &[Sym; 3]| vec![w[1] * t, w[0] * x[0]];
+        let formula = Some(recorded(&["0.02 + 0.01*T"], dye));
+        of.scalars.push(Scalar { formula, ..Scalar::new("dye", 0.02) });
+        of.forcing = Some(Box::new(recorded(&["dye*t", "T*x"], pushed)));
         of.buoyancy = Some(Buoyancy { gravity: [0.0, -1.0, 0.0], expansion: 1.0, reference: 0.0 });
         let mut of = setup(square(Shape::Triangle, 4), of, 3, &state, &[("xmin", value("y*cos(t)"))]);
         of.scalars.push(ScalarData::default());

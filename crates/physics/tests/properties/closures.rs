@@ -3,11 +3,13 @@
 use crate::fields::*;
 use crate::states::*;
 use dgsuite_physics::closures::{EddyViscosity, VelocityGradient, in_space};
-use dgsuite_physics::incompressible::VariableViscosity;
+use dgsuite_physics::incompressible::{ScalarFormulas, VariableDiffusivity, VariableViscosity};
+use dgsuite_physics::trace::StateRecording;
 use dgsuite_physics::{
     Closure, Diffusion, DiffusiveBoundary, Dual, Euler, Law, NavierStokes, StressThere, VelocityThere,
 };
 use proptest::prelude::*;
+use std::sync::Arc;
 
 /// `g[d][i] = ∂v_i/∂x_d` of `v = (y, 0, 0)`.
 const SHEAR: VelocityGradient<f64> = [[0.0; 3], [1.0, 0.0, 0.0], [0.0; 3]];
@@ -314,4 +316,42 @@ fn the_stress_of_incompressible_eddies_and_its_conditions() {
     }
     let expected = law(0.1).normal_diffusive_flux(&u, &level, &n);
     assert!(ub == [0.5, 0.1, -0.2, 9.0] && (0..3).all(|d| (flux[d] - expected[d]).abs() < 1e-15));
+}
+
+/// The flux of a scalar has its own diffusivity beyond the constant one, and eddies beside it; where the
+/// formula gives less than the constant, nothing.
+#[test]
+fn diffusivities_that_vary_add_to_those_of_eddies() {
+    let recording = StateRecording::new(2, |w, _, _| vec![w[0] * w[1]]);
+    let formula = ScalarFormulas::new(vec!["T*s".to_owned()], 2, Arc::new(recording));
+    let of = |closure| VariableViscosity {
+        closure,
+        diffusivities: [None, Some(VariableDiffusivity { constant: 0.5, formula: formula.clone() }), None],
+        coefficient: if closure.is_some() { 0.1 } else { 1.0 },
+        ..VariableViscosity::of(1.0)
+    };
+    let grad = [[0.3, -0.7, 0.2, 1.1], [0.9, -0.3, -0.4, -0.6]];
+    let n = [0.6, 0.8];
+    let flux = |law: &VariableViscosity, u: &[f64; 4]| {
+        let (f, c) = (law.diffusive_flux(u, &grad), Diffusion::<2, 4>::own_coefficient(law));
+        let normal: [f64; 4] = law.normal_diffusive_flux(u, &grad, &n);
+        (0..4).for_each(|k| assert!((normal[k] - f[0][k] * n[0] - f[1][k] * n[1]).abs() < 1e-15, "{k}"));
+        let bound: f64 = law.diffusivity_with(u, &grad, c);
+        (f, bound)
+    };
+    // α − α₀ = 3 · 0.4 − 0.5; the first scalar has a constant diffusivity.
+    let (f, bound) = flux(&of(None), &[1.0, 2.0, 3.0, 0.4]);
+    assert!(
+        (f[0][3] - 0.7 * 1.1).abs() < 1e-15
+            && (f[1][3] + 0.7 * 0.6).abs() < 1e-15
+            && (bound - 0.7).abs() < 1e-15
+    );
+    assert!((0..2).all(|d| f[d][..3] == [0.0; 3]));
+    let (f, bound) = flux(&of(None), &[1.0, 2.0, 3.0, 0.1]);
+    assert!(f == [[0.0; 4]; 2] && bound == 0.0);
+    let law = of(Some(EddyViscosity::usual(Closure::Smagorinsky)));
+    let (f, bound) = flux(&law, &[1.0, 2.0, 3.0, 0.4]);
+    let eddies = f[0][0] / (2.0 * grad[0][0]) / 0.9;
+    assert!((f[0][2] - eddies * 0.2).abs() < 1e-15 && (f[0][3] - (eddies + 0.7) * 1.1).abs() < 1e-15);
+    assert!((bound - (eddies + 0.7).max(1.8 * eddies)).abs() < 1e-15);
 }
