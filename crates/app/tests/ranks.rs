@@ -17,6 +17,8 @@ mod parts;
 mod poisson;
 #[path = "support/case.rs"]
 mod support;
+#[path = "ranks/walls.rs"]
+mod walls;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -234,6 +234,13 @@ impl<'a> Locator<'a> {
     /// ```
     #[must_use]
     pub fn find_across(&self, x: [f64; 3]) -> Option<(usize, [f64; 3])> {
+        self.find_image(x).map(|(_, element, r)| (element, r))
+    }
+
+    /// As [`find_across`](Self::find_across), with the number of the image that was found, which comes first:
+    /// images are tried in an order that depends on the links of the mesh only.
+    #[must_use]
+    pub fn find_image(&self, x: [f64; 3]) -> Option<(usize, usize, [f64; 3])> {
         let mut images = vec![x];
         for link in self.mesh.links.iter().filter(|link| link.is_translation()) {
             let moved =
@@ -241,7 +248,10 @@ impl<'a> Locator<'a> {
             let more: Vec<[f64; 3]> = moved(1.0).chain(moved(-1.0)).collect();
             images.extend(more);
         }
-        images.into_iter().find_map(|x| self.find(x))
+        images
+            .into_iter()
+            .enumerate()
+            .find_map(|(image, x)| self.find(x).map(|(element, r)| (image, element, r)))
     }
 
     /// The reference coordinates of a point in an element; `None` if it lies outside of it.

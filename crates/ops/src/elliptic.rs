@@ -91,6 +91,7 @@ mod transfer;
 
 pub use assemble::CompressedRows;
 pub use block_jacobi::BlockInverse;
+pub use boundary_points::above::{PointsAbove, SharedPlaces};
 pub use boundary_points::{BoundaryPoints, Triplet};
 pub use continuous::VertexInterpolation;
 pub use field::EllipticErrors;

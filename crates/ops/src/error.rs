@@ -114,10 +114,9 @@ pub enum OpsError {
     },
     /// There is no element at a height above a point of a boundary.
     #[error(
-        "{} at the height {height:.4} above boundary \"{boundary}\" at ({:.4}, {:.4}, {:.4}); the height can be at \
-         most {largest:.4}",
-        if *beyond { "there is nothing of the mesh" } else { "on several ranks only the elements at the boundary \
-         are searched, and none of them is" }, at[0], at[1], at[2]
+        "there is nothing of the mesh at the height {height:.4} above boundary \"{boundary}\" at ({:.4}, {:.4}, \
+         {:.4}); the height can be at most {largest:.4}",
+        at[0], at[1], at[2]
     )]
     NothingAbove {
         /// Name of the boundary.
@@ -128,8 +127,6 @@ pub enum OpsError {
         at: [f64; 3],
         /// The largest height that all points allow.
         largest: f64,
-        /// Whether elements beyond those of the boundary were searched; on several ranks they are not.
-        beyond: bool,
     },
     /// The condition of a boundary has no diffusive part, but the equation has diffusion.
     #[error("the condition of boundary \"{name}\" has no diffusive part, but the equation has diffusion")]

@@ -182,17 +182,19 @@ impl<T: PackScalar> Discretization<T> {
     }
 
     /// The elements at the faces of a boundary, and those above it from which its condition takes states,
-    /// each of them once; `None` if no face belongs to it.
+    /// also for points of other ranks, each of them once.
     #[must_use]
-    pub fn boundary_elements(&self, name: &str) -> Option<Vec<usize>> {
-        let set = self.boundaries.iter().find(|set| set.binding.name == name)?;
-        let faces = self.connectivity.boundaries[set.boundary].iter();
-        let element = |g: u8, slot: u32| self.groups[g as usize].elements[slot as usize] as usize;
-        let mut elements: Vec<usize> = faces.map(|face| element(face.group, face.slot)).collect();
-        elements.extend(set.above.iter().flat_map(|above| &above.elements));
+    pub fn boundary_elements(&self, name: &str) -> Vec<usize> {
+        let mut elements = self.lent_elements(name);
+        if let Some(set) = self.boundaries.iter().find(|set| set.binding.name == name) {
+            let faces = self.connectivity.boundaries[set.boundary].iter();
+            let element = |g: u8, slot: u32| self.groups[g as usize].elements[slot as usize] as usize;
+            elements.extend(faces.map(|face| element(face.group, face.slot)));
+            elements.extend(set.above.iter().flat_map(|above| &above.elements));
+        }
         elements.sort_unstable();
         elements.dedup();
-        Some(elements)
+        elements
     }
 
     /// The conserved states at reference points of elements, [kept above](Self::keep_above) what the limiter

@@ -188,9 +188,10 @@ pub use rhs::discretization::{Discretization, PartSummary};
 pub use rhs::limiter::{
     BoundKernels, Bounds, BoundsOf, EntropyFilter, Limited, Limiting, Neighbourhood, StateFloor,
 };
+pub use rhs::places_above::{Among, Loan, LoanExchange, PlaceAbove, PlacesAbove, places_above};
 pub use rhs::ranks::{Distribution, OVERLAP_VARIABLE, Ranks, Whole, agree};
 pub use rhs::residual::StageWeights;
-pub use space::above::{Base, Height, places_above};
+pub use space::above::{Base, Height};
 pub use space::layout::{Layout, PerPoint};
 pub use space::scheme::{Form, MetricRule, Scheme, basis_size};
 pub use space::step_measure::StepMeasure;

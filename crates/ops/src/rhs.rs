@@ -1,5 +1,6 @@
 //! The right-hand side on the CPU: the discretisation, its stages, what is exchanged, limiters, step bounds.
 
+pub(crate) mod above_halo;
 pub(crate) mod above_wall;
 pub(crate) mod boundary_set;
 pub(crate) mod diffusion_passes;
@@ -9,6 +10,7 @@ pub(crate) mod halo;
 pub(crate) mod limiter;
 pub(crate) mod matrix_kernels;
 pub(crate) mod one_sided;
+pub(crate) mod places_above;
 pub(crate) mod published;
 pub(crate) mod ranks;
 pub(crate) mod reaction;

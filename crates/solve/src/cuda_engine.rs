@@ -570,7 +570,11 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     }
 
     fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples> {
-        let elements = self.description().boundary_elements(boundary)?;
+        let elements = self.description().boundary_elements(boundary);
+        if elements.is_empty() {
+            // There are no faces, but other ranks may expect an answer.
+            return self.description().boundary_samples(&[], t, boundary);
+        }
         self.with_elements(&elements, |d, u| d.boundary_samples(u, t, boundary))
     }
 

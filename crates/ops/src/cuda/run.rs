@@ -1,5 +1,6 @@
 //! Runs on a device: the discretisation, its clock and control, exchanges, limiters, norms and samples.
 
+pub(super) mod above_messages;
 pub(super) mod choice;
 pub(super) mod clock;
 pub(super) mod control;
@@ -13,4 +14,5 @@ pub(super) mod measure_tables;
 pub(super) mod norm;
 pub(super) mod sample;
 pub(super) mod small;
+pub(super) mod texts;
 pub(super) mod unknown_map;

@@ -5,7 +5,7 @@
 //! `2τφ − ∂φ/∂n` of the interior penalty method. All of these maps act on the elements at the boundary alone
 //! and do not change in time, so they are stored.
 
-mod above;
+pub(super) mod above;
 pub(super) mod sparse_row;
 
 use self::sparse_row::{RowSum, SparseRow, sparse};

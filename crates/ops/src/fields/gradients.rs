@@ -75,13 +75,16 @@ impl<T: PackScalar> Discretization<T> {
     }
 
     /// Samples the solution on the boundary `name` at time `t`: states, lifted gradients, fluxes, normals and
-    /// weights. Returns `None` if no face belongs to that boundary.
+    /// weights. Returns `None` if no face belongs to that boundary. Collective on several ranks.
     #[must_use]
     pub fn boundary_samples(&self, u: &[T], t: f64, name: &str) -> Option<BoundarySamples> {
+        let arrived = self.arrived_above(u, name);
         let set = self.boundaries.iter().find(|set| set.binding.name == name)?;
         let fields = self.physics.n_fields();
         let slopes = set.slopes.get_or_init(|| self.boundary_slopes(set));
-        let outside = self.outside(set, u, t);
+        let mut data = self.given(set, t);
+        set.data_from_above(u, &arrived, &self.host, &mut data);
+        let outside = self.outside(set, u, data);
         let rows = |v: &[T]| -> Vec<Vec<f64>> {
             v.chunks_exact(fields).map(|row| row.iter().map(|x| x.to_f64()).collect()).collect()
         };
@@ -165,8 +168,8 @@ impl<T: PackScalar> Discretization<T> {
         distances
     }
 
-    /// Computes the states on the two sides of a boundary.
-    fn outside(&self, set: &BoundarySet<T>, u: &[T], t: f64) -> Outside<T> {
+    /// Computes the states on the two sides of a boundary from its data, `[point][field]`.
+    fn outside(&self, set: &BoundarySet<T>, u: &[T], data: Vec<T>) -> Outside<T> {
         let fields = self.physics.n_fields();
         let mut minus = Vec::with_capacity(set.positions.len() * fields);
         for face in &self.connectivity.boundaries[set.boundary] {
@@ -178,8 +181,6 @@ impl<T: PackScalar> Discretization<T> {
                 minus.extend(c.iter().map(|c| T::from_f64(row_times(&reference.interp_face, q, c))));
             }
         }
-        let mut data = self.given(set, t);
-        set.data_from_above(u, &self.host, &mut data);
         self.outside_of(set, minus, data)
     }
 
@@ -217,7 +218,7 @@ impl<T: PackScalar> Discretization<T> {
     }
 
     /// The half jumps at the points of all boundaries from the inner states there, both in the order of the
-    /// exterior array. No face state depends on data from above a boundary.
+    /// exterior array. They need no data from above a boundary.
     pub(crate) fn boundary_jumps(&self, minus: &[f64], t: f64) -> Vec<f64> {
         let mut jumps = vec![0.0; minus.len()];
         for set in &self.boundaries {
@@ -256,7 +257,8 @@ impl<T: PackScalar> Discretization<T> {
         // The exterior array holds jumps for boundaries and states for other groups.
         let mut exterior = vec![0.0; self.connectivity.exterior_len];
         for set in &self.boundaries {
-            let outside = self.outside(set, u, t);
+            // No face state depends on data from above a boundary.
+            let outside = self.outside(set, u, self.given(set, t));
             let begin = self.connectivity.boundary_exterior[set.boundary];
             for (i, (face, minus)) in outside.face.iter().zip(&outside.minus).enumerate() {
                 exterior[begin + i] = face.to_f64() - minus.to_f64();

@@ -1,16 +1,17 @@
 //! The faces of one boundary: geometry, prescribed data, and buffers for traces and fluxes.
 
-use crate::rhs::above_wall::Above;
+use crate::rhs::above_halo::{AboveHalo, Wall};
+use crate::rhs::above_wall::{Above, find_above};
 use crate::rhs::ranks::{Ranks, agree};
 use crate::rhs::slopes::BoundarySlopes;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::error::OpsError;
 use crate::formulas::boundary::BoundaryBinding;
 use crate::lanes::simd::PackScalar;
 use crate::space::connect::Connectivity;
 use crate::space::group::Group;
-use dgsuite_mesh::Mesh;
+use dgsuite_mesh::{BoundaryTag, Mesh};
 
 /// The faces of one boundary with their condition.
 pub(crate) struct BoundarySet<T> {
@@ -39,21 +40,28 @@ pub(crate) struct BoundarySet<T> {
     pub(crate) slopes: OnceLock<BoundarySlopes>,
 }
 
+/// The boundaries with faces, and the exchange of states above them, if there are several ranks.
+pub(crate) type Boundaries<T> = (Vec<BoundarySet<T>>, Option<Mutex<AboveHalo<T>>>);
+
 /// The faces of all boundaries that have some, with their conditions.
 ///
 /// # Errors
-/// A boundary without a condition, or one without a diffusive part although there is `diffusion`;
-/// [`OpsError::NothingAbove`].
+/// A boundary without a condition, or one without a diffusive part although there is `diffusion`; with data
+/// from above a boundary also [`OpsError::NothingAbove`], and errors of other ranks.
 pub(crate) fn boundary_sets<T: PackScalar>(
     mesh: &Mesh,
     groups: &[Group<T>],
     connectivity: &Connectivity,
     boundaries: Vec<BoundaryBinding<T>>,
     diffusion: bool,
-    ranks: Option<&Ranks>,
-) -> Result<Vec<BoundarySet<T>>, OpsError> {
-    // Other ranks may have no faces of the boundary at which this one finds a mistake.
-    let joint = ranks.filter(|_| boundaries.iter().any(|binding| binding.kernel.above().is_some()));
+    ranks: Option<&Arc<Ranks>>,
+) -> Result<Boundaries<T>, OpsError> {
+    let wall = |(boundary, tag): (usize, &BoundaryTag)| {
+        let binding = boundaries.iter().find(|binding| binding.name == tag.name)?;
+        let height = binding.kernel.above()?.height();
+        Some(Wall { boundary, name: tag.name.clone(), height })
+    };
+    let walls: Vec<Wall> = mesh.boundaries.iter().enumerate().filter_map(wall).collect();
     let mut bindings: Vec<Option<BoundaryBinding<T>>> = boundaries.into_iter().map(Some).collect();
     let mut set = |b: usize, name: &str| {
         let found = bindings.iter_mut().find(|x| x.as_ref().is_some_and(|x| x.name == name));
@@ -63,29 +71,28 @@ pub(crate) fn boundary_sets<T: PackScalar>(
         if diffusion && binding.kernel.diffusive().is_none() {
             return Err(OpsError::BoundaryWithoutDiffusion { name: name.to_owned() });
         }
-        boundary_set(mesh, groups, connectivity, b, binding, ranks.is_some())
+        Ok(boundary_set(mesh, groups, connectivity, b, binding))
     };
     let with_faces =
         mesh.boundaries.iter().enumerate().filter(|(b, _)| !connectivity.boundaries[*b].is_empty());
-    let sets = with_faces.map(|(b, tag)| set(b, &tag.name)).collect();
-    match joint {
-        Some(ranks) => agree(ranks.comm().as_ref(), sets),
-        None => sets,
-    }
+    let sets: Result<Vec<_>, OpsError> = with_faces.map(|(b, tag)| set(b, &tag.name)).collect();
+    // Other ranks may have no faces of the boundary at which this one finds a mistake.
+    let mut sets = match ranks.filter(|_| !walls.is_empty()) {
+        Some(ranks) => agree(ranks.comm().as_ref(), sets)?,
+        None => sets?,
+    };
+    let above = find_above(mesh, groups, connectivity, &mut sets, &walls, ranks)?;
+    Ok((sets, above.map(Mutex::new)))
 }
 
 /// Collects the points of one boundary: geometry and weights; allocates its buffers.
-///
-/// # Errors
-/// [`OpsError::NothingAbove`] if its data come from above the boundary, and nothing is there.
 fn boundary_set<T: PackScalar>(
     mesh: &Mesh,
     groups: &[Group<T>],
     connectivity: &Connectivity,
     boundary: usize,
     binding: BoundaryBinding<T>,
-    on_ranks: bool,
-) -> Result<BoundarySet<T>, OpsError> {
+) -> BoundarySet<T> {
     let fields = groups[0].state.fields;
     let mut first = vec![0];
     let (mut positions, mut normal, mut weight) = (Vec::new(), Vec::new(), Vec::new());
@@ -112,7 +119,7 @@ fn boundary_set<T: PackScalar>(
         }
     }
     let zeros = || vec![T::from_f64(0.0); positions.len() * fields];
-    let mut set = BoundarySet {
+    BoundarySet {
         binding,
         boundary,
         first,
@@ -128,12 +135,7 @@ fn boundary_set<T: PackScalar>(
         coefficients,
         data_time: None,
         data_buffer: vec![Vec::new(); fields],
-    };
-    if let Some(kernel) = set.binding.kernel.above() {
-        let faces = &connectivity.boundaries[boundary];
-        set.above = Some(Above::new(mesh, groups, faces, &set, kernel.height(), !on_ranks)?);
     }
-    Ok(set)
 }
 
 impl<T: PackScalar> BoundarySet<T> {

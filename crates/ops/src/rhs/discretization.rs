@@ -4,7 +4,7 @@
 //! evaluation (1) interpolates traces where they are not nodal values, (2) evaluates the boundary conditions,
 //! (3) copies the traces of elements of other groups into the exterior buffer, and (4) runs the fused
 //! residual over the blocks of each group. On several ranks the traces of cut faces are sent between (1) and
-//! (2); the blocks that read the answers run last.
+//! (2), states above boundaries before (1); the blocks that read the traces run last.
 
 mod time_step;
 
@@ -16,6 +16,7 @@ use crate::formulas::pointwise::PointKernels;
 use crate::formulas::two_point::TwoPointKernels;
 use crate::lanes::simd::{PackScalar, checked};
 use crate::lock::lock;
+use crate::rhs::above_halo::AboveHalo;
 use crate::rhs::boundary_set::{BoundarySet, boundary_sets, split};
 use crate::rhs::halo::Halo;
 use crate::rhs::limiter::Limiter;
@@ -77,6 +78,8 @@ pub struct Discretization<T: Element> {
     pub(crate) slots: OnceLock<Vec<(u32, u32)>>,
     whole: Option<Whole>,
     pub(crate) halo: Option<Halo>,
+    /// On several ranks, the exchange of states above boundaries.
+    pub(crate) above: Option<Mutex<AboveHalo<T>>>,
     /// Per group, the blocks that do not read cut faces, then those that do; empty on one rank.
     pub(crate) order: Vec<[Vec<u32>; 2]>,
 }
@@ -237,8 +240,8 @@ impl<T: PackScalar> Discretization<T> {
         let scratch = (0..if evaluates { host.n_threads() } else { 0 })
             .map(|_| Scratch::new(&groups).map(Mutex::new))
             .collect::<Result<_, _>>()?;
-        let sets =
-            boundary_sets(&mesh, &groups, &connectivity, boundaries, diffusion.is_some(), ranks.as_deref())?;
+        let lifts = diffusion.is_some();
+        let (sets, above) = boundary_sets(&mesh, &groups, &connectivity, boundaries, lifts, ranks.as_ref())?;
         let published = match &diffusion {
             Some(_) if evaluates => Some(Published::new(&groups, &connectivity, mesh.dim, &host)?),
             _ => None,
@@ -271,6 +274,7 @@ impl<T: PackScalar> Discretization<T> {
             slots: OnceLock::new(),
             whole: None,
             halo,
+            above,
             order,
         };
         new.whole = match &new.ranks {
@@ -386,7 +390,8 @@ impl<T: PackScalar> Discretization<T> {
         let traces: usize = self.traces.iter().map(|t| t.len()).sum::<usize>()
             + self.exterior.len()
             + self.published.as_ref().map_or(0, Published::len)
-            + self.boundaries.iter().map(BoundarySet::len_above).sum::<usize>();
+            + self.boundaries.iter().map(BoundarySet::len_above).sum::<usize>()
+            + self.len_above();
         let coefficients = self.reactions.as_ref().map_or(0, Reactions::len);
         geometry + connectivity + (traces + coefficients) * T::BYTES
     }
@@ -481,6 +486,7 @@ impl<T: PackScalar> Discretization<T> {
         assert!(u.len() == self.len(), "u has {} scalars, the state {}", u.len(), self.len());
         self.update_source(t);
         self.update_reactions(u);
+        self.send_above(u);
         self.trace(u);
         self.send_traces(u);
         self.boundary(t, u);
@@ -536,9 +542,10 @@ impl<T: PackScalar> Discretization<T> {
         let mut faces_before = 0;
         let fields = self.physics.n_fields();
         let dim = self.physics.dim();
+        let arrived = AboveHalo::received(&mut self.above);
         for set in &mut self.boundaries {
             set.update_data(t, fields);
-            set.update_from_above(u, &self.host);
+            set.update_from_above(u, arrived, &self.host);
             let faces = &self.connectivity.boundaries[set.boundary];
             let (groups, traces, physics) = (&self.groups, &self.traces, &self.physics);
             let first = &set.first;

@@ -2,6 +2,7 @@
 
 use crate::error::OpsError;
 use crate::rhs::discretization::PartSummary;
+use crate::rhs::places_above::Among;
 use crate::space::group::needs;
 use crate::space::scheme::{MetricRule, Need};
 use dgsuite_basis::{Cubature, NodeSet, Shape};
@@ -200,6 +201,12 @@ impl Ranks {
     #[must_use]
     pub fn joint(&self) -> &Arc<Joint> {
         &self.joint
+    }
+
+    /// What a search in the elements of all ranks needs.
+    #[must_use]
+    pub fn among(&self) -> Among<'_> {
+        Among { comm: self.comm().as_ref(), elements: &self.elements, owns: None }
     }
 
     /// The communicator.

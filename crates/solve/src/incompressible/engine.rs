@@ -9,7 +9,7 @@ use super::helmholtz::stop;
 use super::host::HostMachine;
 use super::laws;
 use super::machine::Machine;
-use super::modelled::{Above, above, stress};
+use super::modelled::{Above, stress};
 use super::penalty::PenaltyStep;
 use super::role::model;
 use super::scalars::CarriedScalar;
@@ -505,22 +505,23 @@ impl<M: Machine> Engine for FlowEngine<M> {
     }
 
     fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples> {
-        let mut samples = self.read(|fields, u| fields.boundary_samples(u, t, boundary))?;
+        let mut found = self.read(|fields, u| fields.boundary_samples(u, t, boundary));
         if let Some(&(model, height)) = self.modelled.get(boundary) {
             let mut known = self.above.borrow_mut();
-            let (heights, places) = known
-                .entry(boundary.to_owned())
-                .or_insert_with(|| above(&self.fields, boundary, height, &samples).unwrap_or_default());
-            for (q, state) in self.states_at(places).into_iter().enumerate() {
-                let u = std::array::from_fn(|d| match &state {
-                    Some(state) if d < self.dim => state[d],
-                    _ => 0.0,
-                });
-                let t = stress(model, self.viscosity, u, samples.normals[q], heights[q]);
+            let above = known.entry(boundary.to_owned()).or_insert_with(|| {
+                Above::new(&self.fields, boundary, height, found.as_ref()).unwrap_or_default()
+            });
+            let velocities = above.velocities(self.dim, |places| self.states_at(places));
+            let samples = found.as_mut()?;
+            for (q, (u, h)) in velocities.into_iter().zip(&above.heights).enumerate() {
+                let t = stress(model, self.viscosity, u, samples.normals[q], *h);
                 samples.diffusive[q][..self.dim].copy_from_slice(&t[..self.dim]);
             }
-            samples.distances.clone_from(heights);
-        } else if let Some((stress, coefficients)) = &self.stress {
+            samples.distances.clone_from(&above.heights);
+            return found;
+        }
+        let mut samples = found?;
+        if let Some((stress, coefficients)) = &self.stress {
             stress_on_boundary(stress, coefficients, &mut samples);
         }
         Some(samples)

@@ -16,11 +16,14 @@ use super::role::model;
 use super::shared::bounded;
 use crate::SystemError;
 use crate::setup::BoundaryKind;
+use dgsuite_gpu::comm::{CommError, Joint};
 use dgsuite_gpu::{GpuError, Vector};
-use dgsuite_ops::elliptic::Sipdg;
-use dgsuite_ops::{Base, BoundarySamples, Discretization, Height, agree, places_above};
+use dgsuite_ops::elliptic::{SharedPlaces, Sipdg};
+use dgsuite_ops::{Base, BoundarySamples, Discretization, Height, LoanExchange, OpsError, PlaceAbove};
+use dgsuite_ops::{Loan, places_above};
 use dgsuite_physics::WallModel;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The stress on the fluid, per density, at a point with the normal `n`, from the velocity at the height `h`.
 pub(super) fn stress(model: WallModel, viscosity: f64, u: [f64; 3], n: [f64; 3], h: f64) -> [f64; 3] {
@@ -31,14 +34,42 @@ pub(super) fn stress(model: WallModel, viscosity: f64, u: [f64; 3], n: [f64; 3],
     along.map(|v| -(viscosity / h * y / plus) * v)
 }
 
+/// Velocities at places in elements of other ranks.
+struct Borrowed {
+    exchange: LoanExchange,
+    /// The points with such places, those of one rank after the other.
+    points: Vec<usize>,
+    dim: usize,
+    arrived: Vec<f64>,
+}
+
+impl Borrowed {
+    /// Prepares the exchange. Collective.
+    fn new(joint: &Arc<Joint>, loans: &[SharedPlaces], dim: usize) -> Result<Self, CommError> {
+        let of = |loan: &SharedPlaces| (loan.rank, [loan.lent * dim, loan.borrowed.len() * dim]);
+        let exchange = LoanExchange::new::<f64>(joint, loans.iter().map(of))?;
+        let points: Vec<usize> = loans.iter().flat_map(|loan| &loan.borrowed).copied().collect();
+        Ok(Self { exchange, dim, arrived: vec![0.0; points.len() * dim], points })
+    }
+
+    /// Sends the velocities at lent places, `[place][component]`, and gives those that arrive to `put`, each
+    /// with its point. Collective.
+    fn bring(&mut self, lent: &[f64], mut put: impl FnMut(usize, &[f64])) {
+        self.exchange.start(lent);
+        self.exchange.finish(&mut self.arrived);
+        self.points.iter().zip(self.arrived.chunks_exact(self.dim)).for_each(|(&q, u)| put(q, u));
+    }
+}
+
 /// The walls with a model, and their stress in a step.
 pub(super) struct Modelled<V> {
     viscosity: f64,
     models: Vec<WallModel>,
     normals: Vec<[f64; 3]>,
     heights: Vec<f64>,
-    /// The value of a component at the heights.
+    /// The value of a component at the heights, then at the places lent to other ranks.
     above: Box<dyn Map<V>>,
+    borrowed: Option<Borrowed>,
     load: Box<dyn Map<V>>,
     stress: Components<V>,
     work: V,
@@ -61,23 +92,23 @@ impl<V: Vector<Scalar = f64>> Modelled<V> {
         let on = sipdg.boundary_points(&names);
         let n = on.len();
         let heights: Vec<Height> = walls.iter().map(|(_, (_, height))| *height).collect();
-        let above = sipdg.points_above(&on, &names, &heights);
-        let above = match sipdg.ranks() {
-            Some(ranks) => agree(ranks.joint().comm().as_ref(), above),
-            None => above,
-        };
-        let above = above.map_err(SystemError::Ops)?;
-        let zeros = || machine.numbers(&vec![0.0; n]);
-        let stress = (0..sipdg.mesh().dim).map(|_| zeros()).collect::<Result<_, _>>().map(Components)?;
+        let above = sipdg.points_above(&on, &names, &heights).map_err(SystemError::Ops)?;
+        let dim = sipdg.mesh().dim;
+        let borrowed = sipdg.ranks().map(|ranks| Borrowed::new(ranks.joint(), &above.loans, dim));
+        let borrowed = borrowed.transpose().map_err(OpsError::from)?;
+        let rows = n + above.loans.iter().map(|loan| loan.lent).sum::<usize>();
+        let zeros = |n: usize| machine.numbers(&vec![0.0; n]);
+        let stress = (0..dim).map(|_| zeros(n)).collect::<Result<_, _>>().map(Components)?;
         Ok(Some(Self {
             viscosity,
             models: on.boundary.iter().map(|&b| walls[b as usize].1.0).collect(),
             heights: above.heights,
-            above: machine.evaluation(n, &above.value)?,
+            above: machine.evaluation(rows, &above.value)?,
+            borrowed,
             load: machine.load(n, &on.load())?,
             normals: on.normals,
             stress,
-            work: zeros()?,
+            work: zeros(rows)?,
         }))
     }
 
@@ -92,7 +123,13 @@ impl<V: Vector<Scalar = f64>> Modelled<V> {
             self.above.apply(u, &mut self.work);
             velocity.push(machine.read(&self.work)?);
         }
-        let mut all = vec![vec![0.0; self.normals.len()]; velocity.len()];
+        let (n, dim) = (self.normals.len(), velocity.len());
+        if let Some(borrowed) = &mut self.borrowed {
+            let rows = n..velocity[0].len();
+            let lent: Vec<f64> = rows.flat_map(|row| velocity.iter().map(move |u| u[row])).collect();
+            borrowed.bring(&lent, |q, arrived| velocity.iter_mut().zip(arrived).for_each(|(u, a)| u[q] = *a));
+        }
+        let mut all = vec![vec![0.0; n]; dim];
         for (q, (model, n)) in self.models.iter().zip(&self.normals).enumerate() {
             let u = std::array::from_fn(|d| velocity.get(d).map_or(0.0, |u| u[q]));
             let t = stress(*model, self.viscosity, u, *n, self.heights[q]);
@@ -109,28 +146,73 @@ impl<V: Vector<Scalar = f64>> Modelled<V> {
 }
 
 /// Places above the points of a boundary, for samples of it.
-pub(super) type Above = (Vec<f64>, Vec<Option<(usize, [f64; 3])>>);
+#[derive(Default)]
+pub(super) struct Above {
+    pub(super) heights: Vec<f64>,
+    /// The place of each point; `None` in elements of other ranks.
+    places: Vec<Option<PlaceAbove>>,
+    /// The places of points of other ranks.
+    lent: Vec<Option<PlaceAbove>>,
+    borrowed: Option<Borrowed>,
+}
 
-/// The heights and places above the points of `samples`.
-pub(super) fn above(
-    fields: &Discretization<f64>,
-    name: &str,
-    height: Height,
-    samples: &BoundarySamples,
-) -> Option<Above> {
-    let mesh = fields.mesh();
-    let volumes = mesh.volumes();
-    let mut bases = Vec::new();
-    for (face, &element) in samples.first.windows(2).zip(&samples.elements) {
-        let points = face[0]..face[1];
-        let height = height.above(volumes[element], samples.weights[points.clone()].iter().sum());
-        bases.extend(points.map(|q| Base {
-            element,
-            at: samples.points[q],
-            normal: samples.normals[q],
-            height,
-        }));
+impl Above {
+    /// The heights and places above the points of the samples of a boundary. Collective on several ranks, of
+    /// which some may have no samples.
+    pub(super) fn new(
+        fields: &Discretization<f64>,
+        name: &str,
+        height: Height,
+        samples: Option<&BoundarySamples>,
+    ) -> Result<Self, OpsError> {
+        let mesh = fields.mesh();
+        let volumes = mesh.volumes();
+        let mut bases = Vec::new();
+        let faces =
+            samples.map(|samples| samples.first.windows(2).zip(&samples.elements).map(move |f| (samples, f)));
+        for (samples, (face, &element)) in faces.into_iter().flatten() {
+            let points = face[0]..face[1];
+            let height = height.above(volumes[element], samples.weights[points.clone()].iter().sum());
+            bases.extend(points.map(|q| Base {
+                element,
+                at: samples.points[q],
+                normal: samples.normals[q],
+                height,
+            }));
+        }
+        let ranks = fields.ranks();
+        let among = ranks.map(|ranks| ranks.among());
+        let places = places_above(mesh, name, &bases, among.as_ref())?;
+        let shared = |loan: &Loan| SharedPlaces {
+            rank: loan.rank,
+            lent: loan.lent.len(),
+            borrowed: loan.borrowed.clone(),
+        };
+        let loans: Vec<SharedPlaces> = places.loans.iter().map(shared).collect();
+        let borrowed = ranks.map(|ranks| Borrowed::new(ranks.joint(), &loans, mesh.dim)).transpose()?;
+        Ok(Self {
+            heights: bases.iter().map(|base| base.height).collect(),
+            places: places.own,
+            lent: places.loans.into_iter().flat_map(|loan| loan.lent).map(Some).collect(),
+            borrowed,
+        })
     }
-    let places = places_above(mesh, name, &bases, fields.ranks().is_none()).ok()?;
-    Some((bases.iter().map(|base| base.height).collect(), places.into_iter().map(Some).collect()))
+
+    /// The velocities at the places, from those at places of this rank. Collective on several ranks.
+    pub(super) fn velocities(
+        &mut self,
+        dim: usize,
+        states_at: impl Fn(&[Option<PlaceAbove>]) -> Vec<Option<Vec<f64>>>,
+    ) -> Vec<[f64; 3]> {
+        let velocity = |state: Option<Vec<f64>>| -> [f64; 3] {
+            std::array::from_fn(|d| state.as_ref().filter(|_| d < dim).map_or(0.0, |state| state[d]))
+        };
+        let mut all: Vec<[f64; 3]> = states_at(&self.places).into_iter().map(velocity).collect();
+        if let Some(borrowed) = &mut self.borrowed {
+            let lent = states_at(&self.lent).into_iter().map(velocity);
+            let lent: Vec<f64> = lent.flat_map(|u| u.into_iter().take(dim)).collect();
+            borrowed.bring(&lent, |q, u| all[q][..dim].copy_from_slice(u));
+        }
+        all
+    }
 }

@@ -356,8 +356,8 @@ pub(super) const KEYS: &[Key] = &[
         "boundaries.<name>.exchange",
         &[Words(&["auto"]), POSITIVE],
         Value("auto"),
-        "The height above the wall from which `model` takes the state; `auto` is 0.8 of the thickness of the \
-         elements at the wall.",
+        "The height above the wall from which `model` takes the state, in any element; `auto` is 0.8 of the \
+         thickness of the elements at the wall.",
     )
     .of(VISCOUS)
     .with(WALL),

@@ -9,7 +9,6 @@
 //! are sent in a stream of their own as soon as they exist; see `halo.rs`.
 
 use crate::cuda::choose::layout::layout;
-use crate::cuda::choose::part_texts::kernel_texts;
 use crate::cuda::choose::scheme::on_device;
 use crate::cuda::parts::branches::{Branches, Share};
 use crate::cuda::parts::device_group::{DeviceGroup, DevicePart, StageVectors};
@@ -18,15 +17,11 @@ use crate::cuda::run::clock::{DeviceClock, clock_text};
 use crate::cuda::run::exchange::{Copies, Exchange, exchanges};
 use crate::cuda::run::halo::{DeviceHalo, FLUXES, TRACES, launch_parts};
 use crate::cuda::run::limiter::DeviceLimiter;
-use crate::cuda::run::measure::sample_texts;
 use crate::cuda::run::norm::SquareSum;
-use crate::cuda::run::small::gathered;
-use crate::cuda::run::unknown_map::map_text;
-use crate::cuda::terms::boundary::{DeviceBoundaries, StageTime, boundary_text};
-use crate::cuda::terms::diffusive_boundary::{DiffusiveBoundary, diffusive_text};
-use crate::cuda::terms::exact_sums::exact_sums_text;
-use crate::cuda::terms::reaction::{DeviceReactions, reaction_texts};
-use crate::cuda::terms::source_term::{DeviceSource, source_term_texts};
+use crate::cuda::terms::boundary::{DeviceBoundaries, StageTime};
+use crate::cuda::terms::diffusive_boundary::DiffusiveBoundary;
+use crate::cuda::terms::reaction::DeviceReactions;
+use crate::cuda::terms::source_term::DeviceSource;
 use crate::cuda::text::kernel_text::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
 use crate::cuda::text::published::Shared;
 use crate::error::OpsError;
@@ -40,7 +35,7 @@ use crate::rhs::residual::StageWeights;
 use crate::space::layout::Lanes;
 use crate::space::layout::Terms;
 use crate::space::scheme::Scheme;
-use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Event, Function, LaunchConfig, Source};
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Event, Function, LaunchConfig};
 use dgsuite_gpu::{ExactSum, GpuError, Host};
 use dgsuite_mesh::Mesh;
 use std::sync::{Arc, Mutex};
@@ -277,6 +272,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     pub fn bytes(&self) -> usize {
         self.groups.iter().map(DeviceGroup::bytes).sum::<usize>()
             + self.exterior.bytes()
+            + self.halo.as_ref().map_or(0, DeviceHalo::bytes)
             + self.boundaries.bytes()
             + self.work.bytes()
             + self.local.bytes()
@@ -458,6 +454,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
         let (cuda, work) = (&self.cuda, self.work.ptr());
         let overlaps = self.halo.as_ref().is_some_and(DeviceHalo::overlaps);
         // Messages leave as early as possible.
+        if let Some(halo) = &mut self.halo {
+            halo.begin_above(cuda, &mut self.copies, u)?;
+        }
         let [first, others] = if overlaps { [Share::Cut, Share::Inner] } else { [Share::All; 2] };
         self.groups.iter_mut().try_for_each(|group| group.launch_traces(cuda, first, u, work))?;
         if let Some(halo) = &mut self.halo {
@@ -517,9 +516,10 @@ impl<T: PackScalar> CudaDiscretization<T> {
         let accrual = when.accrual(self.clock.ptr());
         let Some(shared) = &self.diffusion else { return Ok(()) };
         let (cuda, work, boundaries) = (&self.cuda, self.work.ptr(), &self.boundaries);
+        let arrived = self.halo.as_mut().map_or(Ok(0), |halo| halo.finish_above(cuda))?;
         for (i, diffusive) in self.diffusive.iter_mut().enumerate() {
             if let Some(diffusive) = diffusive {
-                diffusive.launch_jumps(cuda, u, &self.groups, boundaries, i, shared)?;
+                diffusive.launch_jumps(cuda, u, arrived, &self.groups, boundaries, i, shared)?;
             }
         }
         let exterior = self.exterior.ptr();
@@ -631,61 +631,6 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// Errors of the device.
     pub fn restore_sums(&mut self, from: &DeviceBuffer<f64>) -> Result<(), GpuError> {
         self.boundaries.sums_mut().copy_from(from, self.cuda.stream())
-    }
-}
-
-impl<T: PackScalar> CudaDiscretization<T> {
-    /// The texts of all kernels that [`new`](Self::new) would compile, for compilation without a device.
-    ///
-    /// # Errors
-    /// Errors of [`new`](Self::new), except those of the device.
-    pub fn texts(
-        mesh: Arc<Mesh>,
-        scheme: &Scheme,
-        equation: impl Into<Equation<T>>,
-        boundaries: Vec<BoundaryBinding<T>>,
-        host: Arc<Host>,
-    ) -> Result<Vec<Source>, OpsError> {
-        let scheme = &on_device(scheme, &mesh, None);
-        let d = Discretization::laid_out(
-            mesh,
-            scheme,
-            equation.into(),
-            boundaries,
-            host,
-            Lanes::Device(layout::<T>, Terms::default()),
-            None,
-        )?;
-        let law = law_text(&d)?;
-        let (dim, fields) = (d.physics.dim(), d.physics.n_fields());
-        let mut out = Vec::new();
-        for group in &d.groups {
-            out.extend(kernel_texts(&law, group, scheme.form)?.into_iter().flat_map(|part| part.texts));
-        }
-        out.extend(gathered(&d, &law, d.boundaries.len(), 1)?.into_iter().flatten().map(|text| text.source));
-        if let Some((_, texts)) =
-            d.source.as_ref().and_then(|source| source_term_texts(&law, source, &d.groups))
-        {
-            out.extend(texts.into_iter().map(|(_, _, text)| text.source));
-        }
-        if let Some(reactions) = &d.reactions {
-            out.extend(reaction_texts(&law, reactions, &d.groups, scheme.form)?);
-        }
-        if !d.boundaries.is_empty() {
-            out.push(boundary_text::<T>(&law, &d.boundaries, dim, fields)?.1);
-        }
-        for set in &d.boundaries {
-            out.extend(diffusive_text::<T>(&law, set, dim, fields)?.map(|(_, source)| source));
-        }
-        let copies = pointwise::<T>("exchange.cu", include_str!("exchange.cu"), &law, dim, fields);
-        out.push(copies.define("BLOCK", POINT_THREADS));
-        let tally = pointwise::<T>("tally.cu", include_str!("../terms/tally.cu"), &law, dim, fields);
-        out.push(tally.define("BLOCK", REDUCE_THREADS));
-        out.push(clock_text::<T>(&law, dim, fields));
-        out.extend(sample_texts::<T>(dim, fields));
-        out.push(exact_sums_text::<T>(fields));
-        out.push(map_text::<T>(fields));
-        Ok(out)
     }
 }
 

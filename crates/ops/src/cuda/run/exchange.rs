@@ -2,6 +2,7 @@
 
 use crate::cuda::parts::device_group::DeviceGroup;
 use crate::cuda::parts::trace_points::{TraceList, TracePoints};
+use crate::cuda::terms::above_wall::DeviceSpots;
 use crate::cuda::text::kernel_text::POINT_THREADS;
 use crate::lanes::simd::PackScalar;
 use crate::rhs::discretization::Discretization;
@@ -44,6 +45,23 @@ impl Copies {
         // SAFETY: the arguments are the kernel's; offsets lie in the group's arrays and behind `to`, where
         // this rank or another has the exterior buffer, or this one that of messages; all live as long as the
         // discretisation, whose main stream waits for the others.
+        unsafe { cuda.launch_on(stream, &self.traces, config, &self.args) }
+    }
+
+    /// Writes the states at places, interpolated in the values at address `u`, behind the address `to`, in a
+    /// stream.
+    pub(crate) fn states<T: PackScalar>(
+        &mut self,
+        cuda: &Cuda,
+        stream: &Stream,
+        spots: &DeviceSpots<T>,
+        u: u64,
+        (offsets, to): (&DeviceBuffer<u32>, u64),
+    ) -> Result<(), GpuError> {
+        self.args.clear();
+        self.args.value(spots.trace(u)).buffer(offsets).value(spots.count as u32).pointer(to);
+        let config = LaunchConfig::cover(spots.count, POINT_THREADS as u32);
+        // SAFETY: as in `traces`; the places lie in the state.
         unsafe { cuda.launch_on(stream, &self.traces, config, &self.args) }
     }
 

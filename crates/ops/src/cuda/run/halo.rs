@@ -8,12 +8,15 @@
 //! Messages have a stream of their own, preferred by the device. A pass over the elements of all parts first
 //! launches the inner ones, which need no message, and then those at cut faces, which wait for the messages
 //! in branches of their own: they fill the device where the inner elements end. Limiters send their numbers
-//! of elements in the same stream; see `limiter/abroad.rs`.
+//! of elements in the same stream; see `limiter/abroad.rs`. States above boundaries with wall models leave
+//! before the traces; see `above_messages.rs`.
 
 use crate::cuda::parts::branches::{Branches, Lane, Share};
 use crate::cuda::parts::device_group::{DeviceGroup, StageVectors};
-use crate::cuda::run::exchange::{Exchange, exchanges_of};
+use crate::cuda::run::above_messages::AboveMessages;
+use crate::cuda::run::exchange::{Copies, Exchange, exchanges_of};
 use crate::lanes::simd::PackScalar;
+use crate::lock::lock;
 use crate::rhs::discretization::Discretization;
 use crate::space::connect::{Border, Foreign};
 use crate::space::group::Group;
@@ -95,10 +98,11 @@ impl Messages {
 pub(crate) struct DeviceHalo<T: PackScalar> {
     packs: Vec<Pack>,
     /// The messages to all neighbours, one after the other, for the link.
-    _outgoing: DeviceBuffer<T>,
+    outgoing: DeviceBuffer<T>,
     pub(crate) messages: Messages,
     /// Traces or fluxes.
     flight: Flight,
+    above: Option<AboveMessages<T>>,
 }
 
 /// Copies to messages.
@@ -163,8 +167,33 @@ impl<T: PackScalar> DeviceHalo<T> {
             packs.extend(exchanges.into_iter().map(|exchange| Pack { exchange, to: to.clone() }));
         }
         let stream = ranks.overlaps().then(|| Stream::urgent(cuda)).transpose()?;
-        let messages = Messages { link, stream, begun: Event::new(cuda)? };
-        Ok(Some(Self { packs, _outgoing: outgoing, messages, flight: Flight::new(cuda)? }))
+        let mut messages = Messages { link, stream, begun: Event::new(cuda)? };
+        let above = match &d.above {
+            Some(above) => Some(AboveMessages::new(cuda, ranks, &mut messages.link, &lock(above))?),
+            None => None,
+        };
+        Ok(Some(Self { packs, outgoing, messages, flight: Flight::new(cuda)?, above }))
+    }
+
+    /// Memory on the device in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.outgoing.bytes() + self.above.as_ref().map_or(0, AboveMessages::bytes)
+    }
+
+    /// Starts to send the states above boundaries of other ranks.
+    pub(crate) fn begin_above(&mut self, cuda: &Cuda, copies: &mut Copies, u: u64) -> Result<(), GpuError> {
+        match &mut self.above {
+            Some(above) => above.begin(cuda, &mut self.messages, copies, u),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets the main stream wait for the states above boundaries, and returns their address.
+    pub(crate) fn finish_above(&mut self, cuda: &Cuda) -> Result<u64, GpuError> {
+        match &mut self.above {
+            Some(above) => above.finish(cuda, &mut self.messages),
+            None => Ok(0),
+        }
     }
 
     /// Whether work on inner elements hides the messages.

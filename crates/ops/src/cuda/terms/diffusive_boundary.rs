@@ -72,18 +72,20 @@ impl<T: PackScalar> DiffusiveBoundary<T> {
         }))
     }
 
-    /// Computes the jumps `u_b − u⁻` from the state at `u`; before, the data from above the boundary.
+    /// Computes the jumps `u_b − u⁻` from the state at `u`; before, the data from above the boundary, also
+    /// from the states at `arrived` that have come from other ranks.
     pub(crate) fn launch_jumps(
         &mut self,
         cuda: &Cuda,
         u: u64,
+        arrived: u64,
         groups: &[DeviceGroup<T>],
         boundaries: &DeviceBoundaries<T>,
         boundary: usize,
         shared: &Shared<T>,
     ) -> Result<(), GpuError> {
         if let Some(above) = &mut self.above {
-            above.launch(cuda, u, boundaries.data[boundary].ptr(), &self.parameters)?;
+            above.launch(cuda, u, arrived, boundaries.data[boundary].ptr(), &self.parameters)?;
         }
         for run in boundaries.runs_of(boundary) {
             self.args.clear();

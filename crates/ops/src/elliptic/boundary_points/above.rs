@@ -4,20 +4,36 @@ use super::{BoundaryPoints, Triplet};
 use crate::elliptic::{Sipdg, Space};
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
-use crate::space::above::{Base, Height, places_above};
+use crate::rhs::places_above::{PlaceAbove, places_above};
+use crate::space::above::{Base, Height};
+use std::collections::BTreeMap;
 
 /// The heights of points, and the values there.
 #[derive(Clone, Debug, Default)]
 pub struct PointsAbove {
     /// The height above each point.
     pub heights: Vec<f64>,
-    /// The matrix of `u` at the heights, with the points as rows.
+    /// The matrix of `u` at the heights, with the points as rows, then the places lent to other ranks. The
+    /// rows of points whose places lie in elements of other ranks are empty.
     pub value: Vec<Triplet>,
+    /// The ranks with which places are shared, ascending.
+    pub loans: Vec<SharedPlaces>,
+}
+
+/// The places that this rank shares with another one.
+#[derive(Clone, Debug)]
+pub struct SharedPlaces {
+    /// The other rank.
+    pub rank: usize,
+    /// The number of places lent to it.
+    pub lent: usize,
+    /// The points whose places it has, in the order in which it lends them.
+    pub borrowed: Vec<usize>,
 }
 
 impl<T: PackScalar> Sipdg<T> {
-    /// The values above the points `on` of the boundaries `names`, each with its height. On several ranks the
-    /// heights have to lie in the elements at the boundary.
+    /// The values above the points `on` of the boundaries `names`, each with its height. Collective on
+    /// several ranks.
     ///
     /// # Errors
     /// [`OpsError::NothingAbove`] if there is no element at the height of a point.
@@ -30,7 +46,9 @@ impl<T: PackScalar> Sipdg<T> {
         let space = &self.space;
         let mesh = &space.problem.mesh;
         let volumes = mesh.volumes();
-        let mut out = PointsAbove::default();
+        let among = space.problem.ranks.as_ref().map(|ranks| ranks.among());
+        let mut out = PointsAbove { heights: vec![0.0; on.len()], ..PointsAbove::default() };
+        let mut loans: BTreeMap<usize, (Vec<PlaceAbove>, Vec<usize>)> = BTreeMap::new();
         for (b, (name, height)) in names.iter().zip(heights).enumerate() {
             let points: Vec<usize> = (0..on.len()).filter(|&q| on.boundary[q] as usize == b).collect();
             let same = |q: &usize, r: &usize| {
@@ -49,11 +67,24 @@ impl<T: PackScalar> Sipdg<T> {
                     height,
                 }));
             }
-            let places = places_above(mesh, name, &bases, space.problem.ranks.is_none())?;
-            out.heights.resize(on.len(), 0.0);
-            for ((&q, base), (element, r)) in points.iter().zip(&bases).zip(places) {
+            let places = places_above(mesh, name, &bases, among.as_ref())?;
+            for ((&q, base), place) in points.iter().zip(&bases).zip(&places.own) {
                 out.heights[q] = base.height;
+                let Some((element, r)) = *place else { continue };
                 out.value.extend(space.functions_at(element, r).map(|(i, v)| (q, i as usize, v)));
+            }
+            for loan in places.loans {
+                let (lent, borrowed) = loans.entry(loan.rank).or_default();
+                lent.extend(loan.lent);
+                borrowed.extend(loan.borrowed.iter().map(|&p| points[p]));
+            }
+        }
+        let mut row = on.len();
+        for (rank, (lent, borrowed)) in loans {
+            out.loans.push(SharedPlaces { rank, lent: lent.len(), borrowed });
+            for (element, r) in lent {
+                out.value.extend(space.functions_at(element, r).map(|(i, v)| (row, i as usize, v)));
+                row += 1;
             }
         }
         out.value.sort_by_key(|&(q, i, _)| (q, i));

@@ -5,6 +5,7 @@ use crate::elliptic::space::Space;
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
 use crate::rhs::halo::{scalars, scalars_mut};
+use crate::rhs::places_above::Among;
 use crate::space::group::{Group, needs};
 use crate::space::scheme::Need;
 use dgsuite_basis::Shape;
@@ -95,6 +96,12 @@ impl EllipticRanks {
     #[must_use]
     pub fn owns(&self, element: usize) -> bool {
         self.own[element]
+    }
+
+    /// What a search in the elements of all ranks needs.
+    #[must_use]
+    pub fn among(&self) -> Among<'_> {
+        Among { comm: self.joint.comm().as_ref(), elements: &self.elements, owns: Some(&self.own) }
     }
 
     /// The part of each element of the whole mesh.
