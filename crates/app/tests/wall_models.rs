@@ -266,6 +266,19 @@ fn same_on_several(case: &Case, emulator: &Emulator, devices: &str) {
 }
 
 #[test]
+fn a_driven_gas_between_adiabatic_walls_with_a_model_gets_warmer() {
+    let case = Case::new(WAVES);
+    let adiabatic = "boundaries.ymin={ type: no-slip-wall, model: reichardt }";
+    let slippery = "boundaries.ymin={ type: slip-length-wall, slip_length: 0.1 }";
+    for (set, warns) in [("threads=1", false), (adiabatic, true), (slippery, true)] {
+        let outcome = case.dgsuite(&["check", "case.yaml", "--set", set]);
+        assert!(outcome.code == 0, "{set}: {}", outcome.stderr);
+        let said = outcome.stdout.contains("no boundary takes up the heat of friction");
+        assert_eq!(said, warns, "{set}: {}", outcome.stdout);
+    }
+}
+
+#[test]
 fn what_a_wall_with_a_model_does_not_have_is_refused() {
     let case = Case::new(FLOW);
     for (set, said) in [

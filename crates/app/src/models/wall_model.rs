@@ -45,5 +45,5 @@ pub(super) fn read(section: &Section<'_>, wall: Condition) -> Result<Condition, 
         None => Height::Share(SHARE),
     };
     let condition = ModelledWall { model: model.value, temperature };
-    Ok(Condition::Own(wall_with_height(condition, model.value, height)))
+    Ok(Condition::Own(wall_with_height(condition, model.value, height, temperature.is_some())))
 }

@@ -79,6 +79,7 @@ pub(super) fn resolve(
 fn takes_heat(spec: &BoundarySpec) -> bool {
     match &spec.condition {
         Condition::NoSlipWall { temperature, .. } => temperature.is_some(),
+        Condition::Own(own) => own.passes_heat(),
         Condition::SlipWall | Condition::CurvedSlipWall { .. } | Condition::Symmetry => false,
         _ => true,
     }

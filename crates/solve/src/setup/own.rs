@@ -141,6 +141,11 @@ pub trait OwnCondition: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether heat can pass the boundary: not an adiabatic wall.
+    fn passes_heat(&self) -> bool {
+        true
+    }
+
     /// What the name does not say, for people.
     fn details(&self) -> Option<String> {
         None
@@ -210,6 +215,10 @@ where
         self.friction_length
     }
 
+    fn passes_heat(&self) -> bool {
+        !self.is_wall
+    }
+
     kernels!(plane, viscous_plane, f64, 2, 4);
     kernels!(space, viscous_space, f64, 3, 5);
     kernels!(plane_single, viscous_plane_single, f32, 2, 4);
@@ -225,7 +234,8 @@ where
     Arc::new(ConditionOf { condition, is_wall: false, friction_length: None })
 }
 
-/// [`condition`] for a wall, with the [friction length](OwnCondition::friction_length) if it has one.
+/// [`condition`] for an adiabatic wall, with the [friction length](OwnCondition::friction_length) if it has
+/// one.
 pub fn wall<B>(condition: B, friction_length: Option<f64>) -> Arc<dyn OwnCondition>
 where
     B: Boundary<Euler, 2, 4> + Boundary<Euler, 3, 5> + Copy + fmt::Debug,
@@ -240,6 +250,7 @@ struct AboveOf<B> {
     wall: ConditionOf<B>,
     height: Height,
     model: WallModel,
+    passes_heat: bool,
 }
 
 /// The methods of a wall with a height for one dimension and precision.
@@ -292,6 +303,10 @@ where
         Some(self.model)
     }
 
+    fn passes_heat(&self) -> bool {
+        self.passes_heat
+    }
+
     kernels_above!(plane, viscous_plane, f64, 2, 4);
     kernels_above!(space, viscous_space, f64, 3, 5);
     kernels_above!(plane_single, viscous_plane_single, f32, 2, 4);
@@ -299,13 +314,18 @@ where
 }
 
 /// [`wall`] for a wall whose friction and heat flux follow from the state at a height above it, by this
-/// model.
-pub fn wall_with_height<B>(condition: B, model: WallModel, height: Height) -> Arc<dyn OwnCondition>
+/// model, and whether heat passes it.
+pub fn wall_with_height<B>(
+    condition: B,
+    model: WallModel,
+    height: Height,
+    passes_heat: bool,
+) -> Arc<dyn OwnCondition>
 where
     B: Boundary<Euler, 2, 4> + Boundary<Euler, 3, 5> + Copy + fmt::Debug,
     B: DiffusiveBoundary<NavierStokes, 2, 4> + DiffusiveBoundary<NavierStokes, 3, 5>,
     B: AboveWall<NavierStokes, 2, 4> + AboveWall<NavierStokes, 3, 5>,
 {
     let wall = ConditionOf { condition, is_wall: true, friction_length: None };
-    Arc::new(AboveOf { wall, height, model })
+    Arc::new(AboveOf { wall, height, model, passes_heat })
 }
