@@ -169,7 +169,7 @@ physics: { model: navier-stokes, viscosity: 1e-4, flow_rate: { mean: 1 } }
 space: { order: 2, riemann: roe-low-mach }
 initial: { rho: 1, u: 1 + 0.2*sin(pi*x)*y, v: 0.1*sin(pi*x)*(1 - y^2), p: 18 }
 boundaries:
-  ymin: { type: no-slip-wall, model: reichardt, exchange: 0.7, temperature: 17 }
+  ymin: { type: no-slip-wall, model: reichardt, exchange: 0.7, temperature: 17, velocity: [0.1, 0] }
   ymax: { type: no-slip-wall, model: spalding, exchange: 0.05 }
 time: { end: 0.04 }
 output: { fields: none, checkpoint: { every: 0.02 } }
@@ -265,6 +265,29 @@ fn same_on_several(case: &Case, emulator: &Emulator, devices: &str) {
     assert_eq!(forces(case, "one"), forces(case, "several"));
 }
 
+/// A wall that moves with the flow has no friction; one that is twice as fast pulls as one at rest brakes,
+/// and its work is no heat.
+#[test]
+fn friction_is_that_of_the_velocity_relative_to_the_wall() {
+    for yaml in [FLOW.to_owned(), incompressible(FLOW)] {
+        let case = Case::new(&yaml);
+        let expected = friction(WallModel::Reichardt, 0.3, 1.5);
+        for (velocity, factor) in [("[1, 0]", 1.0), ("[2, 0.1]", 0.0), ("{ u: -1 }", 0.0)] {
+            let set = format!("boundaries.ymin.velocity={velocity}");
+            let summary = case.run(&["--overwrite", "--set", &set]);
+            let (force, heat) = ("/forces/ymin+ymax/force/0", "/forces/ymin+ymax/heat");
+            let faster: (f64, f64) = WallModel::Reichardt.at(2.0 * 0.3 / 1e-4);
+            let braked = 1.5 * 2.0 * 1e-4 / 0.3 * faster.0 / faster.1;
+            let factor = if velocity.contains("-1") { 1.0 + braked / expected } else { factor };
+            let found = number(&summary, force);
+            assert!((found - factor * expected).abs() < 1e-11 * expected.max(1e-3), "{velocity}: {found}");
+            if yaml == FLOW {
+                assert!(number(&summary, heat).abs() < 1e-14, "{velocity}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_driven_gas_between_adiabatic_walls_with_a_model_gets_warmer() {
     let case = Case::new(WAVES);
@@ -284,7 +307,9 @@ fn what_a_wall_with_a_model_does_not_have_is_refused() {
     for (set, said) in [
         ("boundaries.ymin.exchange=2.5", "the height can be at most 2.0000"),
         ("boundaries.ymin={ type: no-slip-wall, exchange: 0.1 }", "`boundaries.ymin.model` is missing"),
-        ("boundaries.ymin.velocity=[1, 0]", "a wall with one is at rest"),
+        ("boundaries.ymin.velocity=[1, 0, 0]", "a list of 2 numbers"),
+        ("boundaries.ymin.velocity=[x, 0]", "a number on a wall with a model"),
+        ("boundaries.ymin.rotation={ omega: 1 }", "one with a model has a `velocity` of numbers"),
         ("boundaries.ymin.temperature=17 + x", "a number on a wall with a model"),
         ("boundaries.ymin.model=log-law", "expected one of: reichardt, spalding"),
         ("time={ steady: { solver: newton } }", "a wall model"),

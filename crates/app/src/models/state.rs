@@ -170,6 +170,8 @@ pub struct BoundarySpec {
     pub scalars: Vec<OnBoundary>,
     /// Turbulence on the prescribed state.
     pub turbulence: Option<TurbulenceSpec>,
+    /// The velocity of a wall with a model, which its condition has too.
+    pub velocity: Option<VectorQuantity>,
 }
 
 /// The kinds of boundary conditions.
@@ -269,7 +271,13 @@ impl BoundarySpec {
                     Condition::Dirichlet(_) | Condition::FarField(_) => TurbulenceSpec::read(&inner)?,
                     _ => None,
                 };
-                Ok(Self { name, condition, scalars, turbulence })
+                let velocity = match &condition {
+                    Condition::Own(own) if own.velocity().is_some() => {
+                        inner.quantities("velocity", ["u", "v", "w"])?
+                    }
+                    _ => None,
+                };
+                Ok(Self { name, condition, scalars, turbulence, velocity })
             })
             .collect()
     }

@@ -1,14 +1,14 @@
 //! The keys `model` and `exchange` of a no-slip wall: a wall model in place of a resolved wall.
 
-use super::state::Condition;
+use super::state::{Condition, WallMotion};
 use crate::file::every::AUTO;
 use crate::file::node::Value;
 use crate::file::problem::InputError;
-use crate::file::quantity::Quantity;
+use crate::file::quantity::{Quantity, VectorQuantity};
 use crate::file::section::Section;
 use dgsuite_ops::Height;
 use dgsuite_physics::{ModelledWall, WallModel};
-use dgsuite_solve::own::wall_with_height;
+use dgsuite_solve::own::{ModelSetting, wall_with_height};
 
 /// The height with `exchange: auto`: this share of the thickness of the elements at the wall. Near the far
 /// side of an element the solution is better than near the wall, where the model is coarse.
@@ -26,12 +26,14 @@ pub(super) fn read(section: &Section<'_>, wall: Condition) -> Result<Condition, 
         }
         return Ok(wall);
     };
-    for key in ["velocity", "rotation"] {
-        if section.node(key).is_some() {
-            let belongs = "a wall without `model`: a wall with one is at rest";
-            return Err(section.misplaced(key, "a wall with a model", belongs));
-        }
+    if section.node("rotation").is_some() {
+        let belongs = "a wall without `model`: one with a model has a `velocity` of numbers";
+        return Err(section.misplaced("rotation", "a wall with a model", belongs));
     }
+    let velocity = match &wall {
+        Condition::NoSlipWall { motion: Some(WallMotion::Velocity(given)), .. } => Some(numbers(given)?),
+        _ => None,
+    };
     let temperature = match wall {
         Condition::NoSlipWall { temperature: Some(Quantity::Constant(t)), .. } => Some(t.value),
         Condition::NoSlipWall { temperature: Some(Quantity::Formula(formula)), .. } => {
@@ -44,6 +46,23 @@ pub(super) fn read(section: &Section<'_>, wall: Condition) -> Result<Condition, 
         Some(_) => section.positive("exchange")?.map_or(Height::Share(SHARE), |h| Height::Length(h.value)),
         None => Height::Share(SHARE),
     };
-    let condition = ModelledWall { model: model.value, temperature };
-    Ok(Condition::Own(wall_with_height(condition, model.value, height, temperature.is_some())))
+    let condition = ModelledWall { model: model.value, temperature, velocity };
+    let passes_heat = temperature.is_some();
+    let setting = ModelSetting { model: model.value, height, passes_heat, velocity };
+    Ok(Condition::Own(wall_with_height(condition, setting)))
+}
+
+/// The components of a velocity, all of them numbers.
+fn numbers(given: &VectorQuantity) -> Result<[f64; 3], InputError> {
+    let mut out = [0.0; 3];
+    for (number, component) in out.iter_mut().zip(&given.components) {
+        match component {
+            Some(Quantity::Constant(value)) => *number = value.value,
+            Some(Quantity::Formula(formula)) => {
+                return Err(InputError::range(formula, "a number on a wall with a model"));
+            }
+            None => {}
+        }
+    }
+    Ok(out)
 }

@@ -14,7 +14,7 @@ use dgsuite_mesh::{Across, Mesh};
 use dgsuite_ops::place_and_time;
 use dgsuite_physics::Exact;
 
-use self::prescribed::{Numbers, outward, resolve as numbers, sides_of};
+use self::prescribed::{Numbers, fits, outward, resolve as numbers, sides_of};
 
 use crate::file::problem::mistakes::{both, each};
 use crate::file::problem::{InputError, Problem};
@@ -165,7 +165,12 @@ fn condition(
         Condition::Dirichlet(spec) => at_boundary(spec, BoundaryKind::Prescribed)?,
         Condition::FarField(spec) => at_boundary(spec, BoundaryKind::FarField)?,
         Condition::Outflow => BoundaryKind::Outflow,
-        Condition::Own(condition) => BoundaryKind::Own(Arc::clone(condition)),
+        Condition::Own(condition) => {
+            if let Some(velocity) = &spec.velocity {
+                fits(velocity, states)?;
+            }
+            BoundaryKind::Own(Arc::clone(condition))
+        }
         Condition::Open { backflow, exact } => {
             BoundaryKind::Open { backflow: *backflow, data: exact.as_ref().map(checked).transpose()? }
         }

@@ -9,13 +9,14 @@ use crate::navier_stokes::NavierStokes;
 use crate::real::{Real, array, dot};
 use crate::wall_models::{self, WallModel};
 
-/// Wall at rest under a turbulent boundary layer that the mesh does not resolve: the gas slips along it, and
-/// the [`WallModel`] gives the stress from the state at a height h above each point.
+/// Wall under a turbulent boundary layer that the mesh does not resolve: the gas slips along it, and the
+/// [`WallModel`] gives the stress from the state at a height h above each point.
 ///
 /// ```text
 /// u⁺ = (ρ⁻, ρv⁻ − 2 (ρv⁻·n) n, ρE⁻)               no mass passes, any numerical flux
 /// u_b = u⁻ without normal momentum                  as at a slip wall: the shear is not lifted
-/// F_v·n = (0, (n·τn) n − (μ_w/h)(y⁺/u⁺) v_h, −q)    v_h: the velocity at h along the wall
+/// F_v·n = (0, (n·τn) n + t, t·v_w − q)              t = −(μ_w/h)(y⁺/u⁺) v_h
+/// v_h: the velocity at h along the wall, less that of the wall, v_w
 /// q = ρ_w c_p u_τ (T_h − T_w)/T⁺(y⁺), or 0          with a temperature T_w, or adiabatic
 /// ```
 ///
@@ -35,7 +36,11 @@ pub struct ModelledWall {
     pub model: WallModel,
     /// The temperature of the wall; `None` if it is adiabatic.
     pub temperature: Option<f64>,
+    /// The velocity of the wall, of which the part along it counts; `None` at rest.
+    pub velocity: Option<[f64; 3]>,
 }
+
+const VELOCITY: [&str; 3] = ["wall_velocity_x", "wall_velocity_y", "wall_velocity_z"];
 
 impl<const D: usize, const N: usize> Boundary<Euler, D, N> for ModelledWall
 where
@@ -95,8 +100,10 @@ where
         let inverse = above[0].recip();
         let m = Euler::momentum::<R, D, N>(above);
         let v = array!(D, |d| m[d] * inverse);
-        let normal = dot(&v, n);
-        let along = array!(D, |d| v[d] - normal * n[d]);
+        let wall = self.velocity.map(|w| array!(D, |d| R::param(VELOCITY[d], w[d])));
+        let relative = wall.map_or(v, |wall| array!(D, |d| v[d] - wall[d]));
+        let normal = dot(&relative, n);
+        let along = array!(D, |d| relative[d] - normal * n[d]);
         let speed = dot(&along, &along).sqrt();
         let warm = R::lit(-0.5).mul_add(dot(&v, &v), above[N - 1] * inverse);
         let cold = self.temperature.map(|t| diffusion.internal_energy(R::param("wall_temperature", t)));
@@ -119,6 +126,12 @@ where
             let difference = R::param("gamma", diffusion.gas.gamma) * (warm - cold);
             let plus = wall_models::temperature(y, diffusion.prandtl);
             data[N - 1] = -(density * u_tau * difference / plus);
+        }
+        if let Some(wall) = wall {
+            // The work of the stress.
+            for d in 0..D {
+                data[N - 1] = data[1 + d].mul_add(wall[d], data[N - 1]);
+            }
         }
         data
     }

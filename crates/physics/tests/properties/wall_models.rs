@@ -46,7 +46,7 @@ proptest! {
                 let v: [f64; 3] = std::array::from_fn(|d| u_tau * model.velocity(y) * along[d] + normal * n[d]);
                 let kinetic = 0.5 * v.iter().map(|v| v * v).sum::<f64>();
                 let state = [rho, rho * v[0], rho * v[1], rho * v[2], rho * (t / 0.4 + kinetic)];
-                let condition = ModelledWall { model, temperature: wall };
+                let condition = ModelledWall { model, temperature: wall, velocity: None };
                 let data: [f64; 5] = condition.wall_data(&air(mu), &state, &n, height);
                 prop_assert!((data[0] / u_tau - 1.0).abs() < 1e-9, "{data:?} {u_tau}");
                 for d in 0..3 {
@@ -57,6 +57,20 @@ proptest! {
                 let transfer = rho_w * 3.5 * u_tau / temperature(y, 0.71);
                 let heat = wall.map_or(0.0, |t_w| transfer * (t - t_w));
                 prop_assert!((data[4] + heat).abs() < 1e-8 * transfer, "{} {heat}", data[4]);
+                // A wall and a gas that both move have the same stress, which does work.
+                let w = [0.3, -0.2, 0.5];
+                let both: [f64; 3] = std::array::from_fn(|d| v[d] + w[d]);
+                let kinetic = 0.5 * both.iter().map(|v| v * v).sum::<f64>();
+                let energy = rho * (t / 0.4 + kinetic);
+                let state = [rho, rho * both[0], rho * both[1], rho * both[2], energy];
+                let condition = ModelledWall { velocity: Some(w), ..condition };
+                let moved: [f64; 5] = condition.wall_data(&air(mu), &state, &n, height);
+                let work: f64 = (0..3).map(|d| data[1 + d] * w[d]).sum();
+                for k in 0..5 {
+                    let expected = data[k] + if k == 4 { work } else { 0.0 };
+                    let size = rho_w * u_tau * (1.0 + transfer / rho_w);
+                    prop_assert!((moved[k] - expected).abs() < 1e-8 * size, "{k}: {moved:?} {data:?}");
+                }
             }
         }
     }
@@ -65,13 +79,13 @@ proptest! {
 #[test]
 fn gas_at_rest_has_no_friction() {
     for model in WallModel::ALL {
-        let condition = ModelledWall { model, temperature: None };
+        let condition = ModelledWall { model, temperature: None, velocity: None };
         let data: [f64; 4] = condition.wall_data(&air(1e-3), &[1.0, 0.0, 0.0, 2.5], &[0.0, -1.0], 0.1);
         assert_eq!(data[1..], [0.0; 3]);
         assert!((0.0..1e-6).contains(&data[0]));
     }
     // Slow flow has the laminar stress.
-    let condition = ModelledWall { model: WallModel::Reichardt, temperature: None };
+    let condition = ModelledWall { model: WallModel::Reichardt, temperature: None, velocity: None };
     let data: [f64; 4] = condition.wall_data(&air(1e-3), &[1.0, 1e-8, 0.0, 2.5], &[0.0, -1.0], 0.1);
     assert!((data[1] / (-1e-3 * 1e-8 / 0.1) - 1.0).abs() < 1e-3, "{}", data[1]);
 }

@@ -71,10 +71,15 @@ pub(crate) fn surface(
         }
     }
     if let Law::NavierStokes(_) = law {
-        for (flux, u) in samples.diffusive.iter().zip(&samples.states) {
+        let velocity = match kind {
+            Some(BoundaryKind::Own(own)) => own.velocity().unwrap_or_default(),
+            _ => [0.0; 3],
+        };
+        for ((flux, u), n) in samples.diffusive.iter().zip(&samples.states).zip(&samples.normals) {
             let stress = momentum(flux);
-            // The slip at a wall with a model does no work: the wall of the model is at rest.
-            let work = if modelled { 0.0 } else { dot(stress, momentum(u)) / u[0] };
+            // The work at a wall with a model is that of the wall, not of the slip.
+            let along = |w: [f64; 3]| dot(stress, w) - dot(stress, *n) * dot(w, *n);
+            let work = if modelled { along(velocity) } else { dot(stress, momentum(u)) / u[0] };
             heat.push(work - flux[fields - 1]);
             traction.push(stress);
         }

@@ -11,7 +11,7 @@ use super::laws;
 use super::machine::Machine;
 use super::modelled::{Above, stress};
 use super::penalty::PenaltyStep;
-use super::role::model;
+use super::role::{WithModel, model};
 use super::scalars::CarriedScalar;
 use crate::SystemError;
 use crate::device::Device;
@@ -26,12 +26,12 @@ use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{ExactSum, GpuError, Host};
 use dgsuite_ops::elliptic::Sipdg;
 use dgsuite_ops::{
-    BoundarySamples, Discretization, Height, Norms, OpsError, PartSummary, Ranks, Sample, Scheme,
-    StepMeasure, elliptic_places, filter_widths,
+    BoundarySamples, Discretization, Norms, OpsError, PartSummary, Ranks, Sample, Scheme, StepMeasure,
+    elliptic_places, filter_widths,
 };
 use dgsuite_physics::formula::Formula;
 use dgsuite_physics::incompressible::VariableViscosity;
-use dgsuite_physics::{Diffusion, Exact, WallModel};
+use dgsuite_physics::{Diffusion, Exact};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -306,7 +306,7 @@ struct FlowEngine<M: Machine> {
     /// The stress of a closure or of a viscosity that varies, with the coefficient of each element.
     stress: Option<(VariableViscosity, Vec<f64>)>,
     /// The walls with a model, and the places above their points, found at the first sample.
-    modelled: BTreeMap<String, (WallModel, Height)>,
+    modelled: BTreeMap<String, WithModel>,
     above: RefCell<BTreeMap<String, Above>>,
     facts: Facts,
     measure: StepMeasure,
@@ -506,15 +506,15 @@ impl<M: Machine> Engine for FlowEngine<M> {
 
     fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples> {
         let mut found = self.read(|fields, u| fields.boundary_samples(u, t, boundary));
-        if let Some(&(model, height)) = self.modelled.get(boundary) {
+        if let Some(wall) = self.modelled.get(boundary) {
             let mut known = self.above.borrow_mut();
             let above = known.entry(boundary.to_owned()).or_insert_with(|| {
-                Above::new(&self.fields, boundary, height, found.as_ref()).unwrap_or_default()
+                Above::new(&self.fields, boundary, wall.height, found.as_ref()).unwrap_or_default()
             });
             let velocities = above.velocities(self.dim, |places| self.states_at(places));
             let samples = found.as_mut()?;
             for (q, (u, h)) in velocities.into_iter().zip(&above.heights).enumerate() {
-                let t = stress(model, self.viscosity, u, samples.normals[q], *h);
+                let t = stress(wall, self.viscosity, u, samples.normals[q], *h);
                 samples.diffusive[q][..self.dim].copy_from_slice(&t[..self.dim]);
             }
             samples.distances.clone_from(&above.heights);

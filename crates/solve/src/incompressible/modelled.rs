@@ -7,12 +7,12 @@
 //! t = −(ν/h) (y⁺/u⁺) v_h,   y⁺ u⁺(y⁺) = |v_h| h/ν
 //! ```
 //!
-//! with the velocity `v_h` along the wall at the height h, extrapolated to the end of the step as explicit
-//! terms are.
+//! with the velocity `v_h` along the wall at the height h, less that of the wall, extrapolated to the end of
+//! the step as explicit terms are.
 
 use super::components::Components;
 use super::machine::{Machine, Map};
-use super::role::model;
+use super::role::{WithModel, model};
 use super::shared::bounded;
 use crate::SystemError;
 use crate::setup::BoundaryKind;
@@ -21,16 +21,16 @@ use dgsuite_gpu::{GpuError, Vector};
 use dgsuite_ops::elliptic::{SharedPlaces, Sipdg};
 use dgsuite_ops::{Base, BoundarySamples, Discretization, Height, LoanExchange, OpsError, PlaceAbove};
 use dgsuite_ops::{Loan, places_above};
-use dgsuite_physics::WallModel;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The stress on the fluid, per density, at a point with the normal `n`, from the velocity at the height `h`.
-pub(super) fn stress(model: WallModel, viscosity: f64, u: [f64; 3], n: [f64; 3], h: f64) -> [f64; 3] {
+pub(super) fn stress(wall: &WithModel, viscosity: f64, u: [f64; 3], n: [f64; 3], h: f64) -> [f64; 3] {
+    let u: [f64; 3] = std::array::from_fn(|d| u[d] - wall.velocity[d]);
     let normal: f64 = (0..3).map(|d| u[d] * n[d]).sum();
     let along: [f64; 3] = std::array::from_fn(|d| u[d] - normal * n[d]);
     let speed = along.iter().map(|v| v * v).sum::<f64>().sqrt();
-    let (y, plus) = model.at(speed * h / viscosity);
+    let (y, plus) = wall.model.at(speed * h / viscosity);
     along.map(|v| -(viscosity / h * y / plus) * v)
 }
 
@@ -64,7 +64,7 @@ impl Borrowed {
 /// The walls with a model, and their stress in a step.
 pub(super) struct Modelled<V> {
     viscosity: f64,
-    models: Vec<WallModel>,
+    walls: Vec<WithModel>,
     normals: Vec<[f64; 3]>,
     heights: Vec<f64>,
     /// The value of a component at the heights, then at the places lent to other ranks.
@@ -83,7 +83,7 @@ impl<V: Vector<Scalar = f64>> Modelled<V> {
         kinds: &BTreeMap<String, BoundaryKind>,
         viscosity: f64,
     ) -> Result<Option<Self>, SystemError> {
-        let walls: Vec<(&str, (WallModel, Height))> =
+        let walls: Vec<(&str, WithModel)> =
             kinds.iter().filter_map(|(name, kind)| Some((name.as_str(), model(kind)?))).collect();
         let names: Vec<&str> = walls.iter().map(|wall| wall.0).collect();
         if !bounded(sipdg, &names) {
@@ -91,7 +91,7 @@ impl<V: Vector<Scalar = f64>> Modelled<V> {
         }
         let on = sipdg.boundary_points(&names);
         let n = on.len();
-        let heights: Vec<Height> = walls.iter().map(|(_, (_, height))| *height).collect();
+        let heights: Vec<Height> = walls.iter().map(|(_, wall)| wall.height).collect();
         let above = sipdg.points_above(&on, &names, &heights).map_err(SystemError::Ops)?;
         let dim = sipdg.mesh().dim;
         let borrowed = sipdg.ranks().map(|ranks| Borrowed::new(ranks.joint(), &above.loans, dim));
@@ -101,7 +101,7 @@ impl<V: Vector<Scalar = f64>> Modelled<V> {
         let stress = (0..dim).map(|_| zeros(n)).collect::<Result<_, _>>().map(Components)?;
         Ok(Some(Self {
             viscosity,
-            models: on.boundary.iter().map(|&b| walls[b as usize].1.0).collect(),
+            walls: on.boundary.iter().map(|&b| walls[b as usize].1).collect(),
             heights: above.heights,
             above: machine.evaluation(rows, &above.value)?,
             borrowed,
@@ -130,9 +130,9 @@ impl<V: Vector<Scalar = f64>> Modelled<V> {
             borrowed.bring(&lent, |q, arrived| velocity.iter_mut().zip(arrived).for_each(|(u, a)| u[q] = *a));
         }
         let mut all = vec![vec![0.0; n]; dim];
-        for (q, (model, n)) in self.models.iter().zip(&self.normals).enumerate() {
+        for (q, (wall, n)) in self.walls.iter().zip(&self.normals).enumerate() {
             let u = std::array::from_fn(|d| velocity.get(d).map_or(0.0, |u| u[q]));
-            let t = stress(*model, self.viscosity, u, *n, self.heights[q]);
+            let t = stress(wall, self.viscosity, u, *n, self.heights[q]);
             all.iter_mut().zip(t).for_each(|(all, t)| all[q] = t);
         }
         self.stress = Components(all.iter().map(|t| machine.numbers(t)).collect::<Result<_, _>>()?);

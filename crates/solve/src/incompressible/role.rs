@@ -40,10 +40,21 @@ pub(super) fn named(kinds: &BTreeMap<String, BoundaryKind>, role: Role) -> Vec<&
     kinds.iter().filter(|(_, kind)| Role::of(kind) == Some(role)).map(|(name, _)| name.as_str()).collect()
 }
 
-/// The model of a wall and its height, if the condition has them.
-pub(super) fn model(kind: &BoundaryKind) -> Option<(WallModel, Height)> {
-    match kind {
-        BoundaryKind::Own(own) => own.model().zip(own.height()),
-        _ => None,
-    }
+/// A wall with a model.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WithModel {
+    pub(super) model: WallModel,
+    pub(super) height: Height,
+    /// The velocity of the wall.
+    pub(super) velocity: [f64; 3],
+}
+
+/// The model of a wall, if the condition has one.
+pub(super) fn model(kind: &BoundaryKind) -> Option<WithModel> {
+    let BoundaryKind::Own(own) = kind else { return None };
+    Some(WithModel {
+        model: own.model()?,
+        height: own.height()?,
+        velocity: own.velocity().unwrap_or_default(),
+    })
 }

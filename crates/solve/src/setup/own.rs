@@ -141,6 +141,11 @@ pub trait OwnCondition: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The velocity of a wall with a model.
+    fn velocity(&self) -> Option<[f64; 3]> {
+        None
+    }
+
     /// Whether heat can pass the boundary: not an adiabatic wall.
     fn passes_heat(&self) -> bool {
         true
@@ -248,9 +253,20 @@ where
 #[derive(Debug)]
 struct AboveOf<B> {
     wall: ConditionOf<B>,
-    height: Height,
-    model: WallModel,
-    passes_heat: bool,
+    setting: ModelSetting,
+}
+
+/// What a wall with a model is beside the formulas of its condition.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ModelSetting {
+    /// The model.
+    pub model: WallModel,
+    /// The height above each point from which the model takes the state.
+    pub height: Height,
+    /// Whether heat passes the wall.
+    pub passes_heat: bool,
+    /// The velocity of the wall; `None` at rest.
+    pub velocity: Option<[f64; 3]>,
 }
 
 /// The methods of a wall with a height for one dimension and precision.
@@ -261,7 +277,7 @@ macro_rules! kernels_above {
         }
 
         fn $viscous(&self, law: NavierStokes) -> Box<dyn BoundaryKernel<$t>> {
-            let Self { wall, height, .. } = self;
+            let Self { wall, setting: ModelSetting { height, .. } } = self;
             let above =
                 AboveWallOf::<_, _, $d, $n> { diffusion: law, condition: wall.condition, height: *height };
             Box::new(WithDataAbove::<$t> { condition: wall.$viscous(law), above: Box::new(above) })
@@ -288,23 +304,31 @@ where
     }
 
     fn height(&self) -> Option<Height> {
-        Some(self.height)
+        Some(self.setting.height)
     }
 
     fn details(&self) -> Option<String> {
-        let at = match self.height {
+        let at = match self.setting.height {
             Height::Length(h) => format!("at the height {h}"),
             Height::Share(share) => format!("at {share} of the thickness of the elements"),
         };
-        Some(format!("{} {at}", self.model.name()))
+        let moves = self
+            .setting
+            .velocity
+            .map_or_else(String::new, |[u, v, w]| format!(", moving by ({u}, {v}, {w})"));
+        Some(format!("{} {at}{moves}", self.setting.model.name()))
     }
 
     fn model(&self) -> Option<WallModel> {
-        Some(self.model)
+        Some(self.setting.model)
     }
 
     fn passes_heat(&self) -> bool {
-        self.passes_heat
+        self.setting.passes_heat
+    }
+
+    fn velocity(&self) -> Option<[f64; 3]> {
+        self.setting.velocity
     }
 
     kernels_above!(plane, viscous_plane, f64, 2, 4);
@@ -313,19 +337,13 @@ where
     kernels_above!(space_single, viscous_space_single, f32, 3, 5);
 }
 
-/// [`wall`] for a wall whose friction and heat flux follow from the state at a height above it, by this
-/// model, and whether heat passes it.
-pub fn wall_with_height<B>(
-    condition: B,
-    model: WallModel,
-    height: Height,
-    passes_heat: bool,
-) -> Arc<dyn OwnCondition>
+/// [`wall`] for a wall whose friction and heat flux follow from the state at a height above it, by a model.
+pub fn wall_with_height<B>(condition: B, setting: ModelSetting) -> Arc<dyn OwnCondition>
 where
     B: Boundary<Euler, 2, 4> + Boundary<Euler, 3, 5> + Copy + fmt::Debug,
     B: DiffusiveBoundary<NavierStokes, 2, 4> + DiffusiveBoundary<NavierStokes, 3, 5>,
     B: AboveWall<NavierStokes, 2, 4> + AboveWall<NavierStokes, 3, 5>,
 {
     let wall = ConditionOf { condition, is_wall: true, friction_length: None };
-    Arc::new(AboveOf { wall, height, model, passes_heat })
+    Arc::new(AboveOf { wall, setting })
 }

@@ -366,7 +366,8 @@ pub(super) const KEYS: &[Key] = &[
         &[COMPONENTS, Section],
         Says("0: the wall is at rest"),
         "The velocity of the wall along itself: a list, or a section with some components. In incompressible \
-         flow a component normal to the wall lets fluid pass.",
+         flow a component normal to the wall lets fluid pass; with `model` it has no effect, and components \
+         are numbers.",
     )
     .of(VISCOUS)
     .with(WALL),

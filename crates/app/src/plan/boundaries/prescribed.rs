@@ -278,11 +278,17 @@ pub(super) fn resolve(
 }
 
 /// Resolves the components of a vector, one for each direction of the mesh.
-fn components(given: &VectorQuantity, states: &States<'_>) -> Result<[Term; 3], InputError> {
+/// Checks that a vector has as many components as the mesh has dimensions.
+pub(super) fn fits(given: &VectorQuantity, states: &States<'_>) -> Result<(), InputError> {
     let dim = states.variables.dim();
     if given.len > dim || (given.is_list && given.len != dim) {
         return Err(unfit(&given.key.with(format!("a list of {}", given.len)), dim));
     }
+    Ok(())
+}
+
+fn components(given: &VectorQuantity, states: &States<'_>) -> Result<[Term; 3], InputError> {
+    fits(given, states)?;
     let mut terms = [Term::Constant(0.0), Term::Constant(0.0), Term::Constant(0.0)];
     for (term, quantity) in terms.iter_mut().zip(&given.components) {
         if let Some(quantity) = quantity {
