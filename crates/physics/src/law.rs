@@ -47,8 +47,9 @@ pub trait Law<const D: usize, const N: usize>: Clone + Send + Sync + 'static {
         (array!(N, |k| fm[k] + fp[k]), speed)
     }
 
-    /// Whether all waves run with a velocity `v` of the state: [`normal_speed`](Law::normal_speed) is a multiple
-    /// of `|n·v|`, for vectors of any length. The step bound then takes the shape of elements along the flow.
+    /// Whether all waves run with a velocity `v` of the state: [`normal_speed`](Law::normal_speed) is a
+    /// multiple of `|n·v|`, for vectors of any length. The step bound then takes the shape of elements along
+    /// the flow.
     const DIRECTED: bool = false;
 
     /// Returns the largest absolute value of a wave speed in any direction.

@@ -479,8 +479,8 @@ impl Flow {
 
     /// Returns integrals over the domain of formulas, whose arguments are the primitive variables, their
     /// derivatives, `[axis][variable]`, and `x y z t`, in this order, and with a closure the filter width.
-    /// Derivatives are lifted as in output files; the rule is exact to degree `2 p + 2`, with the order of the geometry for p if it is higher.
-    /// Collective.
+    /// Derivatives are lifted as in output files; the rule is exact to degree `2 p + 2`, with the order of
+    /// the geometry for p if it is higher. Collective.
     #[must_use]
     pub fn integral_of_derivatives(&self, formulas: &[&Formula]) -> Vec<f64> {
         let degree = 2 * self.setup.order.max(self.setup.mesh.max_order()).max(1) + 2;

@@ -102,7 +102,8 @@ pub trait PointKernels<T>: Send + Sync {
         rate: &mut [T],
     );
 
-    /// Returns the text of the CUDA function `wave_rate(u, g, out)` for the derivatives `g[d][x] = ∂r_d/∂x_x`.
+    /// Returns the text of the CUDA function `wave_rate(u, g, out)` for the derivatives
+    /// `g[d][x] = ∂r_d/∂x_x`.
     ///
     /// # Errors
     /// [`TraceError`] if a parameter has two values.

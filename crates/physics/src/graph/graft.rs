@@ -3,8 +3,8 @@
 use super::{Graph, Id, Node};
 
 impl Graph {
-    /// Adds a node of another graph with all that it needs, and returns its identity here. Inputs of the other
-    /// graph are the inputs of the same names.
+    /// Adds a node of another graph with all that it needs, and returns its identity here. Inputs of the
+    /// other graph are the inputs of the same names.
     pub(crate) fn graft(&mut self, other: &Self, root: Id) -> Id {
         let live = other.live(&[root]);
         // The nodes of the other graph that are here already.
