@@ -183,7 +183,10 @@ fn the_eddy_viscosity_is_a_field_with_the_width_of_each_element() {
     let incompressible = TURNING
         .replace("length: 0.6", "length: 0.3 + 0.02*y")
         .replace("time: { dt: 0.002, end: 0.2 }", "time: { dt: 1e-6, steps: 1 }")
-        .replace("output: { fields: none }", "output: { fields: { names: [u, EddyViscosity] } }");
+        .replace(
+            "output: { fields: none }",
+            "output: { fields: { names: [u, EddyViscosity, filter_width] } }",
+        );
     let points = "points: [[0.1, 1, 0.2], [1.9, 3, 1], [1, 6, 0.3]]";
     let monitors = format!(
         "  - probe: {{ {points}, fields: [EddyViscosity, filter_width, 2*EddyViscosity + u] }}

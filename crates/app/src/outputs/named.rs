@@ -3,7 +3,7 @@
 
 use dgsuite_physics::formula::Formula;
 
-use crate::file::expression::{Constants, wrong_type};
+use crate::file::expression::{COORDINATES, Constants, wrong_type};
 use crate::file::node::{Node, Value};
 use crate::file::problem::mistakes::each;
 use crate::file::problem::{InputError, Problem};
@@ -114,7 +114,8 @@ pub fn resolve(
 ) -> Result<Vec<OutputField>, InputError> {
     let (known, usual) = known_fields(variables.law(), variables.dim());
     let vocabulary = Vocabulary::new(variables, constants);
-    let arguments = variables.with_gradients();
+    let place = |name: &&str| !COORDINATES.contains(name);
+    let arguments: Vec<&str> = variables.arguments().into_iter().filter(place).collect();
     let field = |name: &str, components: Vec<Formula>| {
         let gradients = components.iter().any(|f| variables.uses_gradients(f));
         OutputField { name: name.to_owned(), components, gradients, of_element: None }
