@@ -14,7 +14,7 @@ use crate::rhs::slopes::BoundarySlopes;
 use crate::space::connect::{Foreign, index};
 use crate::space::geometry::{GeometryBasis, reference_normal};
 use crate::space::group::{Group, element_points};
-use crate::space::lifting::{face_derivatives, face_metrics, metric_of, penalty, point_normals};
+use crate::space::lifting::{FaceBases, face_derivatives, face_metrics, metric_of, penalty, point_normals};
 use crate::space::positions::coefficients;
 use crate::space::positions::face_geometry;
 use crate::space::positions::inside;
@@ -135,15 +135,20 @@ impl<T: PackScalar> Discretization<T> {
         let distances = self.wall_distances(set);
         let mut slopes =
             BoundarySlopes { parts: Vec::new(), distances, normals: Vec::new(), metric: Vec::new() };
+        // Of the parts.
+        let mut bases = Vec::new();
         for face in &self.connectivity.boundaries[set.boundary] {
             let (g, slot, f) = (face.group as usize, face.slot as usize, face.face as usize);
             let group = &self.groups[g];
             let part = group.part_of(slot / group.state.lanes);
-            if !slopes.parts.iter().any(|(of, first, _)| (*of, *first) == (g, part.first_block)) {
+            let known = slopes.parts.iter().position(|(of, first, _)| (*of, *first) == (g, part.first_block));
+            let known = known.unwrap_or_else(|| {
                 slopes.parts.push((g, part.first_block, face_derivatives(&part.reference)));
-            }
+                bases.push(FaceBases::new(&self.mesh, &part.reference));
+                bases.len() - 1
+            });
             slopes.normals.extend(face_geometry(group, slot, f, self.mesh.dim).0);
-            let metric = face_metrics(part, slot, group, &self.mesh);
+            let metric = face_metrics(part, slot, group, &self.mesh, &bases[known]);
             slopes.metric.extend_from_slice(&metric[group.face_offsets[f]..group.face_offsets[f + 1]]);
         }
         slopes

@@ -208,7 +208,7 @@ impl<T: PackScalar> Discretization<T> {
         }
         for group in &mut groups {
             if let Some(diffusion) = &diffusion {
-                add_lifting(group, &mesh, eta, lanes)?;
+                host.install(|| add_lifting(group, &mesh, eta, lanes))?;
                 add_coefficients(group, &mesh, scheme.order, &|w| diffusion.coefficient(w), length.as_ref())?;
             }
             let eta = diffusion.is_some().then(|| penalty(group.shape, eta));

@@ -32,6 +32,7 @@ use crate::space::scheme::MetricRule;
 use dgsuite_basis::{Cubature, Matrix, ReferenceElement, Shape};
 use dgsuite_gpu::{Buffer, Element, GpuError};
 use dgsuite_mesh::Mesh;
+use rayon::prelude::*;
 
 /// The lifting operators of one part as sparse factors. With each factor goes the number of rows that follow
 /// one another along the first direction. Columns: basis functions, then the half jumps at face points.
@@ -249,17 +250,23 @@ pub(crate) fn add_lifting<T: PackScalar>(
             Buffer::zeros(if curved { part.n_blocks * nf * mesh.dim * mesh.dim * lanes } else { 0 })?;
         if curved {
             let elements = &group.elements[part.first_block * lanes..][..part.n_blocks * lanes];
-            for (slot, &element) in elements.iter().enumerate() {
-                let metric = of_faces(part, slot, element as usize, lanes, mesh);
-                for (q, g) in metric.iter().enumerate() {
-                    for d in 0..mesh.dim {
-                        for x in 0..mesh.dim {
-                            let row = ((slot / lanes * nf + q) * mesh.dim + d) * mesh.dim + x;
-                            face_metric[row * lanes + slot % lanes] = T::from_f64(g[d][x]);
+            let bases = FaceBases::new(mesh, &part.reference);
+            let part = &*part;
+            let fill = |(b, (elements, block)): (usize, (&[u32], &mut [T]))| {
+                for (lane, &element) in elements.iter().enumerate() {
+                    let metric = of_faces(part, b * lanes + lane, element as usize, lanes, mesh, &bases);
+                    for (q, g) in metric.iter().enumerate() {
+                        for d in 0..mesh.dim {
+                            for x in 0..mesh.dim {
+                                let row = (q * mesh.dim + d) * mesh.dim + x;
+                                block[row * lanes + lane] = T::from_f64(g[d][x]);
+                            }
                         }
                     }
                 }
-            }
+            };
+            let blocks = face_metric.par_chunks_mut(nf * mesh.dim * mesh.dim * lanes);
+            elements.par_chunks(lanes).zip(blocks).enumerate().for_each(fill);
         }
         part.lifting = Some(Lifting { gradients, lift, face_metric });
     }
@@ -272,9 +279,10 @@ pub(crate) fn face_metrics<T: PackScalar>(
     slot: usize,
     group: &Group<T>,
     mesh: &Mesh,
+    bases: &FaceBases,
 ) -> Vec<[[f64; 3]; 3]> {
     let lanes = group.state.lanes;
-    of_faces(part, slot - part.first_block * lanes, group.elements[slot] as usize, lanes, mesh)
+    of_faces(part, slot - part.first_block * lanes, group.elements[slot] as usize, lanes, mesh, bases)
 }
 
 /// As [`face_metrics`], for slot `slot` of the part. Where curved elements are collocated and faces carry
@@ -285,12 +293,13 @@ fn of_faces<T: PackScalar>(
     element: usize,
     lanes: usize,
     mesh: &Mesh,
+    bases: &FaceBases,
 ) -> Vec<[[f64; 3]; 3]> {
     match &part.reference.face_nodes {
         Some(nodes) if part.spec.rule == MetricRule::Collocated => {
             nodes.iter().flatten().map(|&q| nodal_metric(part, slot, q, lanes, mesh.dim)).collect()
         }
-        _ => exact_metric(mesh, element, &part.reference),
+        _ => exact_metric(mesh, element, bases),
     }
 }
 
@@ -315,12 +324,28 @@ fn nodal_metric<T: PackScalar>(
     out
 }
 
+/// The maps of the elements of a reference element's shape, at its face points, by geometry order.
+pub(crate) struct FaceBases(Vec<(usize, GeometryBasis)>);
+
+impl FaceBases {
+    /// For all geometry orders that the shape has in the mesh.
+    pub(crate) fn new(mesh: &Mesh, reference: &ReferenceElement) -> Self {
+        let shape = reference.spec.shape;
+        let mut orders: Vec<usize> =
+            mesh.sets.iter().filter(|set| set.shape == shape).map(|set| set.order).collect();
+        orders.sort_unstable();
+        orders.dedup();
+        let of = |order| (order, GeometryBasis::new(shape, order, &reference.face_points));
+        Self(orders.into_iter().map(of).collect())
+    }
+}
+
 /// `∇r_d` at the face points, from the map of the element.
-pub(crate) fn exact_metric(mesh: &Mesh, element: usize, reference: &ReferenceElement) -> Vec<[[f64; 3]; 3]> {
+pub(crate) fn exact_metric(mesh: &Mesh, element: usize, bases: &FaceBases) -> Vec<[[f64; 3]; 3]> {
     let (set, local) = mesh.locate(element);
-    let s = &mesh.sets[set];
-    let basis = GeometryBasis::new(s.shape, s.order, &reference.face_points);
-    metric_of(mesh.dim, &basis, &element_points(mesh, set, local))
+    let order = mesh.sets[set].order;
+    let basis = bases.0.iter().find(|(of, _)| *of == order).or(bases.0.first());
+    basis.map_or_else(Vec::new, |(_, basis)| metric_of(mesh.dim, basis, &element_points(mesh, set, local)))
 }
 
 /// `∇r_d` at the points of a geometry basis, for the element with lattice nodes `x`.

@@ -4,7 +4,7 @@
 //! numerical flux is the mean of the two one-sided fluxes, or the flux of the boundary condition.
 
 use super::{Element, Split, invert, states, strong};
-use crate::space::lifting::{exact_metric, face_derivatives, penalty, point_normals};
+use crate::space::lifting::{FaceBases, exact_metric, face_derivatives, penalty, point_normals};
 use crate::space::scheme::Form;
 use crate::space::widths::filter_widths;
 use dgsuite_basis::{Cubature, Matrix};
@@ -122,7 +122,7 @@ where
         let volume = volume.iter().enumerate().map(|(q, g)| physical(&inverse(q), g)).collect();
         let on_faces: Vec<[[f64; 3]; 3]> = match &reference.face_nodes {
             Some(nodes) if collocated => nodes.iter().flatten().map(|&q| inverse(q)).collect(),
-            _ => exact_metric(&self.mesh, e, reference),
+            _ => exact_metric(&self.mesh, e, &FaceBases::new(&self.mesh, reference)),
         };
         let face = face.iter().zip(&on_faces).map(|(g, m)| physical(m, g)).collect();
         Gradients { volume, face }
