@@ -17,20 +17,22 @@ pub fn end_of_reversed_flow(s: &[f64], u: &[f64]) -> Option<f64> {
 /// Returns `n + 1` equally spaced points from `a` to `b`, with their distances from `a`.
 #[must_use]
 pub fn points(a: [f64; 3], b: [f64; 3], n: usize) -> (Vec<f64>, Vec<[f64; 3]>) {
-    let length = (0..3).map(|d| (b[d] - a[d]).powi(2)).sum::<f64>().sqrt();
-    let share = |i: usize| i as f64 / n.max(1) as f64;
-    let at = |i: usize| std::array::from_fn(|d| a[d] + share(i) * (b[d] - a[d]));
-    ((0..=n).map(|i| share(i) * length).collect(), (0..=n).map(at).collect())
+    at_shares(a, b, (0..=n).map(|i| i as f64 / n.max(1) as f64))
 }
 
 /// Returns points from `a` to `b` that are dense at both ends, `(1 − cos(π i/n))/2` of the way for
 /// `i = 0, …, n`, with their distances from `a`.
 #[must_use]
 pub fn cosine_points(a: [f64; 3], b: [f64; 3], n: usize) -> (Vec<f64>, Vec<[f64; 3]>) {
+    let angle = |i: usize| std::f64::consts::PI * i as f64 / n.max(1) as f64;
+    at_shares(a, b, (0..=n).map(|i| 0.5 - 0.5 * angle(i).cos()))
+}
+
+/// The points at these shares of the way from `a` to `b`, with their distances from `a`.
+fn at_shares(a: [f64; 3], b: [f64; 3], shares: impl Iterator<Item = f64>) -> (Vec<f64>, Vec<[f64; 3]>) {
     let length = (0..3).map(|d| (b[d] - a[d]).powi(2)).sum::<f64>().sqrt();
-    let share = |i: usize| 0.5 - 0.5 * (std::f64::consts::PI * i as f64 / n.max(1) as f64).cos();
-    let at = |i: usize| std::array::from_fn(|d| a[d] + share(i) * (b[d] - a[d]));
-    ((0..=n).map(|i| share(i) * length).collect(), (0..=n).map(at).collect())
+    let at = |share: f64| std::array::from_fn(|d| a[d] + share * (b[d] - a[d]));
+    shares.map(|share| (share * length, at(share))).unzip()
 }
 
 /// The derivative `dy/dx` at the points, of the polynomials through five neighbouring points each.

@@ -20,7 +20,7 @@ pub(crate) fn of_direction(text: &str, directed: bool) -> String {
 }
 
 /// Returns the text with the sections of this directive if they are wanted.
-fn section(begin: &str, text: &str, coefficients: bool) -> String {
+fn section(begin: &str, text: &str, wanted: bool) -> String {
     if !text.contains(begin) {
         return text.to_owned();
     }
@@ -48,7 +48,7 @@ fn section(begin: &str, text: &str, coefficients: bool) -> String {
                 _ => {}
             }
         }
-        if open.iter().all(|(_, other)| *other != coefficients) {
+        if open.iter().all(|(_, other)| *other != wanted) {
             out.push_str(line);
         }
     }
