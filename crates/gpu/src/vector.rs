@@ -55,6 +55,30 @@ pub trait Vector: Sized + Send {
     /// `self ← b self + Σ_k c_k x_k`, summed from left to right; `terms` are the pairs `(c_k, x_k)`.
     fn lincomb(&mut self, b: f64, terms: &[(f64, &Self)]);
 
+    /// [`axpby`](Self::axpby) for each pair of vectors of two lists, all of one length.
+    ///
+    /// # Panics
+    /// If the lists or the vectors differ in length.
+    #[track_caller]
+    fn axpby_each(ys: &mut [Self], a: f64, xs: &[Self], b: f64) {
+        assert_eq!(ys.len(), xs.len(), "as many vectors on both sides");
+        ys.iter_mut().zip(xs).for_each(|(y, x)| y.axpby(a, x, b));
+    }
+
+    /// [`lincomb`](Self::lincomb) for each vector of a list with those of the lists in `terms`, all of one
+    /// length.
+    ///
+    /// # Panics
+    /// If the lists or the vectors differ in length.
+    #[track_caller]
+    fn lincomb_each(ys: &mut [Self], b: f64, terms: &[(f64, &[Self])]) {
+        terms.iter().for_each(|(_, xs)| assert_eq!(ys.len(), xs.len(), "as many vectors in each term"));
+        for (k, y) in ys.iter_mut().enumerate() {
+            let terms: Vec<(f64, &Self)> = terms.iter().map(|(c, xs)| (*c, &xs[k])).collect();
+            y.lincomb(b, &terms);
+        }
+    }
+
     /// `self_i ← a x_i y_i + b self_i`.
     fn add_product(&mut self, a: f64, x: &Self, y: &Self, b: f64);
 

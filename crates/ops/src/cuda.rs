@@ -25,7 +25,9 @@ mod terms;
 mod text;
 
 pub use choose::part_texts::ChosenKernels;
-pub use elliptic::{CudaBlockInverse, CudaGathering, CudaLinelets, CudaMass, CudaPTransfer, CudaSipdg};
+pub use elliptic::{
+    CudaBlockInverse, CudaGathering, CudaLinelets, CudaMass, CudaPTransfer, CudaPenalties, CudaSipdg,
+};
 pub use run::clock::{BoundsCopy, RING, StepBound, StepChoice};
 pub use run::control::{Attempt, AttemptsCopy, ControlStart, DeviceControl};
 pub use run::discretization::{CudaDiscretization, StageAddresses};

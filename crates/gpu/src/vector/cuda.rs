@@ -5,6 +5,7 @@ mod summation;
 pub(crate) use summation::exact_source;
 pub use summation::{CudaItems, CudaSummation, EXACT_HEADER, ItemLists};
 
+use std::slice::{from_mut, from_ref};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Vector;
@@ -22,6 +23,8 @@ const JOINED: u32 = 1024;
 const TOGETHER: usize = 16;
 /// Largest number of terms of one launch of `lincomb`.
 const TERMS: usize = 8;
+/// Largest number of vectors that one launch changes (`PARTS` of update.cu).
+const PARTS: usize = 4;
 
 /// The header `reduce.cuh`: reductions over the tree of all reductions, for kernels of other crates. With it
 /// a text defines `real`, and blocks have 256 threads for leaves of 4096 entries, or 1024 to join them.
@@ -40,11 +43,24 @@ fn sources<T: Scalar>() -> [Source; 3] {
     [update, reduce, exact_source::<T>()]
 }
 
+/// The vectors of one launch, with the layout of update.cu.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Vectors([u64; PARTS]);
+
+impl Vectors {
+    fn of<T: Scalar>(some: &[CudaVector<T>]) -> Self {
+        let mut vectors = Self([0; PARTS]);
+        vectors.0.iter_mut().zip(some).for_each(|(at, x)| *at = x.data.ptr());
+        vectors
+    }
+}
+
 /// The terms of one launch, with the layout of update.cu.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Terms {
-    x: [u64; TERMS],
+    x: [[u64; PARTS]; TERMS],
     c: [f64; TERMS],
     n: u32,
 }
@@ -398,11 +414,17 @@ impl<T: Scalar> CudaVector<T> {
 
     /// One launch over all entries; `arguments` precede the number of entries.
     fn update(&self, kernel: &Function, arguments: impl FnOnce(&mut Args)) {
+        self.update_rows(kernel, 1, arguments);
+    }
+
+    /// One launch over all entries of this number of vectors of equal length.
+    fn update_rows(&self, kernel: &Function, rows: usize, arguments: impl FnOnce(&mut Args)) {
         let mut work = self.kernels.work();
         work.args.clear();
         arguments(&mut work.args);
         work.args.value(self.data.len() as u64);
-        let config = LaunchConfig::new(self.data.len().div_ceil(UPDATE.1) as u32, UPDATE.0);
+        let mut config = LaunchConfig::new(self.data.len().div_ceil(UPDATE.1) as u32, UPDATE.0);
+        config.grid[1] = rows as u32;
         // SAFETY: the arguments match the kernels of update.cu, all vectors have this length, and the driver
         // frees none of them before the launch has ended.
         self.cuda.note(unsafe { self.cuda.launch(kernel, config, &work.args) });
@@ -441,30 +463,49 @@ impl<T: Scalar> Vector for CudaVector<T> {
 
     #[track_caller]
     fn axpby(&mut self, a: f64, x: &Self, b: f64) {
-        self.same_length(x);
-        self.update(&self.kernels.axpby, |args| {
-            args.buffer(&self.data).value(a).buffer(&x.data).value(b);
-        });
+        Self::axpby_each(from_mut(self), a, from_ref(x), b);
+    }
+
+    #[track_caller]
+    fn axpby_each(ys: &mut [Self], a: f64, xs: &[Self], b: f64) {
+        assert_eq!(ys.len(), xs.len(), "as many vectors on both sides");
+        for (ys, xs) in ys.chunks(PARTS).zip(xs.chunks(PARTS)) {
+            ys.iter().chain(xs).for_each(|x| ys[0].same_length(x));
+            ys[0].update_rows(&ys[0].kernels.axpby, ys.len(), |args| {
+                args.value(Vectors::of(ys)).value(a).value(Vectors::of(xs)).value(b);
+            });
+        }
     }
 
     #[track_caller]
     fn lincomb(&mut self, b: f64, terms: &[(f64, &Self)]) {
-        for (_, x) in terms {
-            self.same_length(x);
-        }
-        // At least one launch, so that the old value is multiplied even without terms.
-        let mut b = b;
-        for first in (0..terms.len().max(1)).step_by(TERMS) {
-            let some = &terms[first..terms.len().min(first + TERMS)];
-            let mut list = Terms { x: [0; TERMS], c: [0.0; TERMS], n: some.len() as u32 };
-            for (k, (c, x)) in some.iter().enumerate() {
-                (list.x[k], list.c[k]) = (x.data.ptr(), *c);
+        let terms: Vec<(f64, &[Self])> = terms.iter().map(|(c, x)| (*c, from_ref(*x))).collect();
+        Self::lincomb_each(from_mut(self), b, &terms);
+    }
+
+    #[track_caller]
+    fn lincomb_each(ys: &mut [Self], b: f64, terms: &[(f64, &[Self])]) {
+        terms.iter().for_each(|(_, xs)| assert_eq!(ys.len(), xs.len(), "as many vectors in each term"));
+        for (number, ys) in ys.chunks(PARTS).enumerate() {
+            let of = |xs: &'_ [Self]| -> Vectors {
+                let xs = &xs[number * PARTS..][..ys.len()];
+                ys.iter().chain(xs).for_each(|x| ys[0].same_length(x));
+                Vectors::of(xs)
+            };
+            // At least one launch, so that the old value is multiplied even without terms.
+            let mut b = b;
+            for first in (0..terms.len().max(1)).step_by(TERMS) {
+                let some = &terms[first..terms.len().min(first + TERMS)];
+                let mut list = Terms { x: [[0; PARTS]; TERMS], c: [0.0; TERMS], n: some.len() as u32 };
+                for (k, (c, xs)) in some.iter().enumerate() {
+                    (list.x[k], list.c[k]) = (of(xs).0, *c);
+                }
+                ys[0].update_rows(&ys[0].kernels.lincomb, ys.len(), |args| {
+                    args.value(Vectors::of(ys)).value(b).value(list);
+                });
+                // The vectors now contain the sum so far.
+                b = 1.0;
             }
-            self.update(&self.kernels.lincomb, |args| {
-                args.buffer(&self.data).value(b).value(list);
-            });
-            // The vector now contains the sum so far.
-            b = 1.0;
         }
     }
 

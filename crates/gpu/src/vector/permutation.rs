@@ -8,8 +8,30 @@ use crate::{GpuError, Scalar, Vector};
 const THREADS: u32 = 256;
 const UNROLL: usize = 4;
 
+/// Vectors of one launch, and terms of a vector (`PARTS`, `TERMS` of permutation.cu).
+const PARTS: usize = 8;
+const TERMS: usize = 4;
+
 /// Marks an entry of a vector without a counterpart.
 const NOWHERE: u32 = u32::MAX;
+
+/// The vectors of one launch of `gather`, with the layout of permutation.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Gathered {
+    to: [u64; PARTS],
+    places: [u64; PARTS],
+}
+
+/// The vectors of one launch of `scatter`, with the layout of permutation.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Scattered {
+    places: [u64; PARTS],
+    from: [[u64; TERMS]; PARTS],
+    factors: [[f64; TERMS]; PARTS],
+    terms: [u32; PARTS],
+}
 
 /// The places of a vector's entries in another array on a device.
 ///
@@ -65,7 +87,27 @@ impl Permutation {
     /// If a length is not that of the set-up.
     #[track_caller]
     pub fn gather<T: Scalar>(&self, from: &DeviceBuffer<T>, to: &mut CudaVector<T>) {
-        self.launch(&self.gather, (to.buffer(), from), to.len(), from.len(), to.cuda());
+        Self::gather_each(from, &mut [(self, to)]);
+    }
+
+    /// [`gather`](Self::gather) of several vectors of one length, in one launch.
+    ///
+    /// # Panics
+    /// If a length is not that of the set-up.
+    #[track_caller]
+    pub fn gather_each<T: Scalar>(from: &DeviceBuffer<T>, all: &mut [(&Self, &mut CudaVector<T>)]) {
+        for some in all.chunks_mut(PARTS) {
+            let rows = some.len();
+            let mut list = Gathered::default();
+            for (k, (places, to)) in some.iter().enumerate() {
+                places.check(to.len(), from.len());
+                (list.to[k], list.places[k]) = (to.buffer().ptr(), places.places.ptr());
+            }
+            let (places, to) = &some[0];
+            let mut args = Args::new();
+            args.value(list).buffer(from);
+            places.launch(&places.gather, args, (to.len(), rows), to.cuda());
+        }
     }
 
     /// Writes entry i of `from` to its place in `to`; other numbers of `to` stay.
@@ -74,25 +116,49 @@ impl Permutation {
     /// If a length is not that of the set-up.
     #[track_caller]
     pub fn scatter<T: Scalar>(&self, from: &CudaVector<T>, to: &mut DeviceBuffer<T>) {
-        self.launch(&self.scatter, (to, from.buffer()), from.len(), to.len(), from.cuda());
+        Self::scatter_each(&[(self, [(1.0, from)])], to);
+    }
+
+    /// [`scatter`](Self::scatter) of several sums `Σ_k c_k x_k` of vectors of one length, in one launch; each
+    /// is a list of one to four pairs `(c_k, x_k)`.
+    ///
+    /// # Panics
+    /// If a length is not that of the set-up, or a sum has no terms or more than four.
+    #[track_caller]
+    pub fn scatter_each<'a, T: Scalar>(
+        all: &[(&Self, impl AsRef<[(f64, &'a CudaVector<T>)]>)],
+        to: &mut DeviceBuffer<T>,
+    ) {
+        for some in all.chunks(PARTS) {
+            let mut list = Scattered::default();
+            for (k, (places, terms)) in some.iter().enumerate() {
+                let terms = terms.as_ref();
+                assert!((1..=TERMS).contains(&terms.len()), "one to {TERMS} terms");
+                list.places[k] = places.places.ptr();
+                list.terms[k] = terms.len() as u32;
+                for (j, (factor, x)) in terms.iter().enumerate() {
+                    places.check(x.len(), to.len());
+                    (list.factors[k][j], list.from[k][j]) = (*factor, x.buffer().ptr());
+                }
+            }
+            let (places, (_, first)) = (some[0].0, some[0].1.as_ref()[0]);
+            let mut args = Args::new();
+            args.buffer(to).value(list);
+            places.launch(&places.scatter, args, (first.len(), some.len()), first.cuda());
+        }
     }
 
     #[track_caller]
-    fn launch<T: Scalar>(
-        &self,
-        kernel: &Function,
-        (to, from): (&DeviceBuffer<T>, &DeviceBuffer<T>),
-        vector: usize,
-        array: usize,
-        cuda: &Cuda,
-    ) {
-        assert!(
-            vector == self.places.len() && array == self.len,
-            "a vector and an array of the set-up's lengths"
-        );
-        let mut args = Args::new();
-        args.buffer(to).buffer(from).buffer(&self.places).value(vector as u64);
-        let config = LaunchConfig::cover(vector.div_ceil(UNROLL), THREADS);
+    fn check(&self, vector: usize, array: usize) {
+        let fits = vector == self.places.len() && array == self.len;
+        assert!(fits, "a vector and an array of the set-up's lengths");
+    }
+
+    /// One launch over the entries of a number of vectors, whose arguments precede their length.
+    fn launch(&self, kernel: &Function, mut args: Args, (len, rows): (usize, usize), cuda: &Cuda) {
+        args.value(len as u64);
+        let mut config = LaunchConfig::cover(len.div_ceil(UNROLL), THREADS);
+        config.grid[1] = rows as u32;
         // SAFETY: the arguments match both kernels; places are below the length of the array.
         cuda.note(unsafe { cuda.launch(kernel, config, &args) });
     }

@@ -10,9 +10,16 @@
                            i = blockIdx.x * (unsigned long long)(THREADS * UNROLL) + threadIdx.x;               \
                            step < UNROLL; step++, i += THREADS) if (i < n)
 
-// Factors are passed in double precision and rounded once.
+// Largest number of vectors that a launch changes: a row of blocks for each.
+#define PARTS 4
+
+struct Vectors {
+    real* x[PARTS];
+};
+
+// Terms of each vector. Factors are passed in double precision and rounded once.
 struct Terms {
-    const real* x[8];
+    const real* x[8][PARTS];
     double c[8];
     unsigned n;
 };
@@ -23,7 +30,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) fill(real* x, double value
 
 // y <- a x + b y; a factor of zero does not read the old value.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    axpby(real* __restrict__ y, double a_, const real* __restrict__ x, double b_, unsigned long long n) {
+    axpby(Vectors to, double a_, Vectors from, double b_, unsigned long long n) {
+    real* const __restrict__ y = to.x[blockIdx.y];
+    const real* const __restrict__ x = from.x[blockIdx.y];
     const real a = real(a_), b = real(b_);
     if (b == real(0)) {
         FOR_EACH_ENTRY(i, n) { y[i] = a * x[i]; }
@@ -58,13 +67,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // y <- b y + sum of c_k x_k, from left to right
-extern "C" __global__ void __launch_bounds__(THREADS) lincomb(real* y, double b_, Terms terms, unsigned long long n) {
+extern "C" __global__ void __launch_bounds__(THREADS) lincomb(Vectors to, double b_, Terms terms, unsigned long long n) {
+    real* const y = to.x[blockIdx.y];
     const real b = real(b_);
     FOR_EACH_ENTRY(i, n) {
         real sum = b == real(0) ? real(0) : b * y[i];
 #pragma unroll
         for (unsigned k = 0; k < 8; k++)
-            if (k < terms.n) sum = sum + real(terms.c[k]) * terms.x[k][i];
+            if (k < terms.n) sum = sum + real(terms.c[k]) * terms.x[k][blockIdx.y][i];
         y[i] = sum;
     }
 }

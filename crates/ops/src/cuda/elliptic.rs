@@ -10,6 +10,7 @@ mod halves;
 mod linelets;
 mod lines;
 mod mass;
+mod penalties;
 mod places;
 pub(crate) mod ranks;
 mod reaction;
@@ -21,6 +22,7 @@ mod universal;
 pub use block_jacobi::CudaBlockInverse;
 pub use linelets::CudaLinelets;
 pub use mass::CudaMass;
+pub use penalties::CudaPenalties;
 pub use ranks::CudaGathering;
 pub use transfer::CudaPTransfer;
 
@@ -439,6 +441,15 @@ impl<T: Scalar> CudaSipdg<T> {
     /// matrix of a curved element cannot be inverted, and errors of the device.
     pub fn mass(&self, host: &Sipdg<f64>) -> Result<CudaMass<T>, OpsError> {
         CudaMass::new(self, host)
+    }
+
+    /// The penalties on divergence and normal jumps in the space of this operator; `None` if an element of the
+    /// mesh is curved, or an element does not fit the device's shared memory.
+    ///
+    /// # Errors
+    /// Errors of the device or its compiler.
+    pub fn penalties(&self, host: &Sipdg<f64>) -> Result<Option<CudaPenalties<T>>, OpsError> {
+        CudaPenalties::new(self, host)
     }
 
     fn check(&self, doing: &'static str, found: usize) -> Result<(), GpuError> {

@@ -7,6 +7,7 @@
 
 pub(crate) mod grids;
 pub(crate) mod mass;
+pub(crate) mod penalties;
 pub(crate) mod simplices;
 
 use self::simplices::Simplices;

@@ -33,11 +33,12 @@ impl Carried {
         places: &[Permutation],
         u: &mut V,
         (begins, size): (&[f64], f64),
-        carrier: &mut Carrier<'_, V>,
+        carrier: &Carrier<'_, V>,
         field: &mut Components<V>,
     ) -> Result<(), OpsError> {
         let (own, by) = places.split_at(field.0.len());
-        own.iter().zip(&field.0).for_each(|(places, v)| places.scatter(v, u.buffer_mut()));
+        let fields: Vec<_> = own.iter().zip(field.0.iter().map(|v| [(1.0, v)])).collect();
+        Permutation::scatter_each(&fields, u.buffer_mut());
         let Self { stepper, fractions, .. } = self;
         let fractions = &*fractions;
         let mut times = begins.iter().flat_map(|begin| fractions.iter().map(move |c| begin + c * size));
@@ -48,7 +49,8 @@ impl Carried {
         for &begin in begins {
             stepper.step(&mut stages, begin, size, u)?;
         }
-        own.iter().zip(&mut field.0).for_each(|(places, v)| places.gather(u.buffer(), v));
+        let mut fields: Vec<_> = own.iter().zip(&mut field.0).collect();
+        Permutation::gather_each(u.buffer(), &mut fields);
         Ok(())
     }
 
@@ -60,7 +62,7 @@ impl Carried {
 struct Stages<'a, 'b> {
     discretization: &'a mut CudaDiscretization<f64>,
     by: &'a [Permutation],
-    carrier: &'a mut Carrier<'b, V>,
+    carrier: &'a Carrier<'b, V>,
     /// The times of the stages to come.
     times: &'a mut dyn Iterator<Item = f64>,
 }
@@ -69,8 +71,10 @@ impl Stages<'_, '_> {
     /// Writes the carrier of this time into a state.
     fn enter(&mut self, time: Option<f64>, u: &mut V) {
         let Some(time) = time else { return };
-        let components = self.carrier.at(time);
-        self.by.iter().zip(components).for_each(|(places, v)| places.scatter(v, u.buffer_mut()));
+        let terms = self.carrier.terms(time);
+        let of = |d: usize| -> Vec<(f64, &V)> { terms.iter().map(|(c, past)| (*c, &past.0[d])).collect() };
+        let components: Vec<_> = self.by.iter().enumerate().map(|(d, places)| (places, of(d))).collect();
+        Permutation::scatter_each(&components, u.buffer_mut());
     }
 }
 

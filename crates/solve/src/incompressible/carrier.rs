@@ -16,13 +16,17 @@ pub(super) struct Carrier<'a, V> {
     pub(super) at: Option<f64>,
 }
 
-impl<V: Vector<Scalar = f64>> Carrier<'_, V> {
+impl<'a, V: Vector<Scalar = f64>> Carrier<'a, V> {
+    /// The factors of past velocities at time `t`, and these.
+    pub(super) fn terms(&self, t: f64) -> Vec<(f64, &'a Components<V>)> {
+        let weights = self.times.interpolation(t - self.start, self.times.available_order());
+        self.past.iter().zip(&weights).filter(|(_, w)| **w != 0.0).map(|(u, w)| (*w, u)).collect()
+    }
+
     /// Its components at time `t`.
     pub(super) fn at(&mut self, t: f64) -> &[V] {
         if self.at != Some(t) {
-            let weights = self.times.interpolation(t - self.start, self.times.available_order());
-            let terms: Vec<_> =
-                self.past.iter().zip(&weights).filter(|(_, w)| **w != 0.0).map(|(u, w)| (*w, u)).collect();
+            let terms = self.terms(t);
             self.field.lincomb(0.0, &terms);
             self.at = Some(t);
         }

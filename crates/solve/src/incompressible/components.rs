@@ -44,14 +44,12 @@ impl<V: Vector> Vector for Components<V> {
     }
 
     fn axpby(&mut self, a: f64, x: &Self, b: f64) {
-        self.pairs(x).for_each(|(y, x)| y.axpby(a, x, b));
+        V::axpby_each(&mut self.0, a, &x.0, b);
     }
 
     fn lincomb(&mut self, b: f64, terms: &[(f64, &Self)]) {
-        for (c, own) in self.0.iter_mut().enumerate() {
-            let terms: Vec<(f64, &V)> = terms.iter().map(|(factor, x)| (*factor, &x.0[c])).collect();
-            own.lincomb(b, &terms);
-        }
+        let terms: Vec<(f64, &[V])> = terms.iter().map(|(factor, x)| (*factor, &x.0[..])).collect();
+        V::lincomb_each(&mut self.0, b, &terms);
     }
 
     fn add_product(&mut self, a: f64, x: &Self, y: &Self, b: f64) {

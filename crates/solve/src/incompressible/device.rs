@@ -25,7 +25,9 @@ use dgsuite_amg::cuda::{CudaCsr, RowLayout};
 use dgsuite_amg::{Csr, LinearOperator, Solution, SolveError, Stop};
 use dgsuite_gpu::cuda::{Cuda, Permutation};
 use dgsuite_gpu::{Backend, CudaVector, GpuError, Host, Vector};
-use dgsuite_ops::cuda::{CudaAtNodes, CudaDiscretization, CudaMass, CudaPTransfer, CudaSipdg, Measures};
+use dgsuite_ops::cuda::{
+    CudaAtNodes, CudaDiscretization, CudaMass, CudaPTransfer, CudaPenalties, CudaSipdg, Measures,
+};
 use dgsuite_ops::elliptic::Triplet;
 use dgsuite_ops::{Discretization, Norms, OpsError, Ranks, StepMeasure};
 use dgsuite_physics::Exact;
@@ -50,15 +52,22 @@ struct FirstOrder {
 
 impl FirstOrder {
     fn scatter(&mut self, inputs: &[(usize, &V)]) {
+        let mut all = Vec::with_capacity(self.places.len());
         for (k, places) in self.places.iter().enumerate() {
             match inputs.iter().find(|(of, _)| *of == k) {
-                Some((_, v)) => places.scatter(v, self.u.buffer_mut()),
-                None if self.set[k] => places.scatter(&self.zero, self.u.buffer_mut()),
+                Some((_, v)) => all.push((places, [(1.0, *v)])),
+                None if self.set[k] => all.push((places, [(1.0, &self.zero)])),
                 None => {}
             }
             self.set[k] = inputs.iter().any(|(of, _)| *of == k);
         }
+        Permutation::scatter_each(&all, self.u.buffer_mut());
     }
+}
+
+/// An operator that was set up.
+fn made(of: &mut Option<FirstOrder>) -> Result<&mut FirstOrder, OpsError> {
+    of.as_mut().ok_or(OpsError::NotOnDevices { what: "this operator of incompressible flow" })
 }
 
 /// A device with the operators of a flow.
@@ -71,7 +80,9 @@ pub(super) struct DeviceMachine {
     mass: CudaMass<f64>,
     pressure: Pressure<V, OnDevice<f64>>,
     velocity: Vec<Arc<OnDevice<f64>>>,
-    first_order: Vec<FirstOrder>,
+    /// `None` where the machine has kernels of its own.
+    first_order: Vec<Option<FirstOrder>>,
+    penalties: Option<CudaPenalties<f64>>,
     /// What the places of operators depend on.
     listed: (usize, bool),
     measured: Measured,
@@ -100,9 +111,13 @@ impl DeviceMachine {
         let elliptics = Elliptics::new(setup, law, host, shared.as_ref())?;
         let whole = elliptics.nodes.whole_mesh();
         let operator = Arc::new(CudaSipdg::<f64>::new(&cuda, &elliptics.nodes)?);
+        let penalties = operator.penalties(&elliptics.nodes)?;
         let first_order = Pass::of(law)
             .into_iter()
             .map(|pass| {
+                if penalties.is_some() && matches!(pass, Pass::Elementwise | Pass::Penalty) {
+                    return Ok(None);
+                }
                 let laws::Posed { equation, boundaries } = laws::posed(pass, setup, law)?;
                 let scheme = laws::scheme(pass, setup.order, whole);
                 let host = Arc::clone(host);
@@ -125,14 +140,14 @@ impl DeviceMachine {
                     .iter()
                     .map(|places| Permutation::new::<f64>(&cuda, places, n))
                     .collect::<Result<Vec<_>, _>>()?;
-                Ok(FirstOrder {
+                Ok(Some(FirstOrder {
                     set: vec![false; places.len()],
                     places,
                     u: V::zeros(&cuda, n)?,
                     du: V::zeros(&cuda, n)?,
                     zero: V::zeros(&cuda, operator.len())?,
                     discretization: d,
-                })
+                }))
             })
             .collect::<Result<Vec<_>, SystemError>>()?;
         let transfer = elliptics.transfer()?;
@@ -174,6 +189,7 @@ impl DeviceMachine {
             pressure,
             velocity,
             first_order,
+            penalties,
             listed: (law.scalars.len(), law.subcycles.is_some()),
             measured: Measured { u: RefCell::new(None), measures: RefCell::new(Measures::default()) },
             carried: None,
@@ -187,7 +203,7 @@ impl DeviceMachine {
         state: &[&V],
         read: impl FnOnce(&CudaDiscretization<f64>, &V) -> Option<R>,
     ) -> Option<R> {
-        let of = &self.first_order[Pass::COUPLING];
+        let of = self.first_order[Pass::COUPLING].as_ref()?;
         // With scalars the host computes them.
         if state.len() != of.places.len() {
             return None;
@@ -285,27 +301,49 @@ impl Machine for DeviceMachine {
         inputs: &[(usize, &V)],
         outputs: &mut [(usize, &mut V)],
     ) -> Result<(), OpsError> {
-        let of = &mut self.first_order[pass.place(self.listed)];
+        let of = made(&mut self.first_order[pass.place(self.listed)])?;
         of.scatter(inputs);
         of.discretization.eval(t, of.u.buffer(), of.du.buffer_mut())?;
-        for (k, out) in outputs {
-            of.places[*k].gather(of.du.buffer(), out);
-            // Those of elements of other ranks.
-            self.operator.refresh(out)?;
-        }
-        Ok(())
+        let mut all: Vec<_> = outputs.iter_mut().map(|(k, out)| (&of.places[*k], &mut **out)).collect();
+        Permutation::gather_each(of.du.buffer(), &mut all);
+        // Those of elements of other ranks.
+        outputs.iter_mut().try_for_each(|(_, out)| Ok(self.operator.refresh(out)?))
     }
 
     fn mass(&self, u: &V, mu: &mut V) {
         self.cuda.note(self.mass.mass(u, mu));
     }
 
+    fn add_mass(&self, c: f64, u: &Components<V>, b: f64, out: &mut Components<V>, _: &mut V) {
+        self.cuda.note(self.mass.add_mass(c, &u.0, b, &mut out.0));
+    }
+
+    fn mass_of_sum(&self, u: &Components<V>, a: f64, w: &Components<V>, out: &mut Components<V>, _: &mut V) {
+        self.cuda.note(self.mass.mass_of_sum(&u.0, a, &w.0, &mut out.0));
+    }
+
     fn inverse_mass(&self, b: &V, u: &mut V) {
         self.cuda.note(self.mass.inverse_mass(b, u));
     }
 
+    fn inverse_mass_each(&self, b: &Components<V>, u: &mut Components<V>) {
+        self.cuda.note(self.mass.inverse_mass_each(&b.0, &mut u.0));
+    }
+
     fn load_of_residual(&self, r: &V, load: &mut V) {
         self.cuda.note(self.mass.load_of_residual(r, load));
+    }
+
+    fn penalties(
+        &mut self,
+        of: [&V; 2],
+        factor: f64,
+        u: &Components<V>,
+        out: &mut Components<V>,
+    ) -> Result<bool, OpsError> {
+        let Some(penalties) = &self.penalties else { return Ok(false) };
+        penalties.apply(&self.operator, of, factor, &u.0, &mut out.0)?;
+        Ok(true)
     }
 
     fn solve_pressure(&mut self, b: &V, x: &mut V, stop: &Stop) -> Result<Solution, SolveError> {
@@ -350,7 +388,7 @@ impl Machine for DeviceMachine {
     }
 
     fn stable_step(&mut self, pass: Pass, u: &[&V], measure: StepMeasure) -> Result<f64, OpsError> {
-        let of = &mut self.first_order[pass.place(self.listed)];
+        let of = made(&mut self.first_order[pass.place(self.listed)])?;
         let inputs: Vec<_> = u.iter().copied().enumerate().collect();
         of.scatter(&inputs);
         of.discretization.measure_steps_by(measure)?;
@@ -364,7 +402,7 @@ impl Machine for DeviceMachine {
         carrier: &mut Carrier<'_, V>,
         field: &mut Components<V>,
     ) -> Result<bool, OpsError> {
-        let of = &mut self.first_order[Pass::Transport.place(self.listed)];
+        let of = made(&mut self.first_order[Pass::Transport.place(self.listed)])?;
         let carried = match &mut self.carried {
             Some(carried) => carried,
             none => none.insert(Carried::new(scheme, &of.u)?),
@@ -419,7 +457,8 @@ impl Machine for DeviceMachine {
             let places: usize = f.places.iter().map(Permutation::bytes).sum();
             f.discretization.bytes() + places + 8 * (2 * f.u.len() + f.zero.len())
         };
-        self.first_order.iter().map(first_order).sum::<usize>()
+        self.first_order.iter().flatten().map(first_order).sum::<usize>()
+            + self.penalties.as_ref().map_or(0, CudaPenalties::bytes)
             + self.carried.as_ref().map_or(0, Carried::bytes)
             + self.operator.bytes()
             + self.pressure.bytes(self.pressure.operator().0.bytes())

@@ -356,10 +356,8 @@ impl<M: Machine> Flow<M> {
 
     /// `b ← s M û`.
     fn load_of_velocity(&mut self, s: f64) {
-        for (b, u) in self.work.b.0.iter_mut().zip(&self.work.hat.0) {
-            self.machine.mass(u, &mut self.work.load);
-            b.axpby(s, &self.work.load, 0.0);
-        }
+        let Work { hat, b, load, .. } = &mut self.work;
+        self.machine.add_mass(s, hat, 0.0, b, load);
     }
 
     /// Solves the velocity's problem with the right-hand side in `work.b`, from the guess in `work.star`.
@@ -611,6 +609,10 @@ impl<M: Machine> Flow<M> {
         let Work { gradient, phi, load, .. } = &mut self.work;
         let dim = gradient.0.len();
         phi.fill(1.0);
+        load.fill(0.0);
+        if self.machine.penalties([&*load, &*phi], 1.0, &self.u[0], gradient)? {
+            return Ok(self.u[0].dot(gradient).max(0.0).sqrt());
+        }
         let inputs: Vec<_> = self.u[0].0.iter().enumerate().chain([(dim + 1, &*phi)]).collect();
         let mut outputs: Vec<_> = gradient.0.iter_mut().enumerate().collect();
         self.machine.pass(Pass::Penalty, 0.0, &inputs, &mut outputs)?;

@@ -146,9 +146,8 @@ impl<M: Machine> LinearOperator<Components<M::V>> for Helmholtz<'_, M> {
             if let Some(slip) = self.slip {
                 slip.add(d, y);
             }
-            self.machine.mass(x, &mut work);
-            y.axpby(self.s, &work, self.viscosity);
         }
+        self.machine.add_mass(self.s, x, self.viscosity, y, &mut work);
     }
 }
 
@@ -157,7 +156,7 @@ struct ByMass<'a, M: Machine>(&'a M);
 
 impl<M: Machine> Preconditioner<Components<M::V>> for ByMass<'_, M> {
     fn apply(&mut self, r: &Components<M::V>, z: &mut Components<M::V>) {
-        r.0.iter().zip(&mut z.0).for_each(|(r, z)| self.0.inverse_mass(r, z));
+        self.0.inverse_mass_each(r, z);
     }
 
     fn recordable(&self) -> Option<u64> {

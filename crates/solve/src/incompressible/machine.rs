@@ -10,7 +10,7 @@ use crate::elliptic::machine::{Apply, Of};
 use crate::elliptic::{self, EllipticError, SolverOptions, preconditioner};
 use crate::setup::Incompressible;
 use dgsuite_amg::{KrylovPart, LinearOperator, Solution, SolveError, Stop};
-use dgsuite_gpu::GpuError;
+use dgsuite_gpu::{GpuError, Vector};
 use dgsuite_ops::elliptic::Triplet;
 use dgsuite_ops::{Discretization, Norms, OpsError, StepMeasure};
 use dgsuite_physics::Exact;
@@ -153,8 +153,40 @@ pub(super) trait Machine: Send {
     ) -> Result<(), OpsError>;
     /// `mu ← M u`.
     fn mass(&self, u: &Self::V, mu: &mut Self::V);
+    /// `out ← b out + c M u`; `work` may be overwritten.
+    fn add_mass(
+        &self,
+        c: f64,
+        u: &Components<Self::V>,
+        b: f64,
+        out: &mut Components<Self::V>,
+        work: &mut Self::V,
+    ) {
+        for (u, out) in u.0.iter().zip(&mut out.0) {
+            self.mass(u, work);
+            out.axpby(c, work, b);
+        }
+    }
+    /// `out ← M (u + a w)`; `work` may be overwritten.
+    fn mass_of_sum(
+        &self,
+        u: &Components<Self::V>,
+        a: f64,
+        w: &Components<Self::V>,
+        out: &mut Components<Self::V>,
+        work: &mut Self::V,
+    ) {
+        for ((u, w), out) in u.0.iter().zip(&w.0).zip(&mut out.0) {
+            work.lincomb(0.0, &[(1.0, u), (a, w)]);
+            self.mass(work, out);
+        }
+    }
     /// `u ← M⁻¹ b`.
     fn inverse_mass(&self, b: &Self::V, u: &mut Self::V);
+    /// `u ← M⁻¹ b` for all components.
+    fn inverse_mass_each(&self, b: &Components<Self::V>, u: &mut Components<Self::V>) {
+        b.0.iter().zip(&mut u.0).for_each(|(b, u)| self.inverse_mass(b, u));
+    }
     /// `load ←` the residual `r` of a pass, tested with the functions.
     fn load_of_residual(&self, r: &Self::V, load: &mut Self::V);
     /// `r ← M⁻¹` times the load of the residual `r` of a pass; `work` is overwritten.
@@ -163,6 +195,18 @@ pub(super) trait Machine: Send {
             self.load_of_residual(r, work);
             self.inverse_mass(work, r);
         }
+    }
+
+    /// `out ← factor P u` with the penalties on divergence and normal jumps of `[τ_D, τ_C]`; returns whether
+    /// the machine has done so. Otherwise they are made of [`pass`](Self::pass).
+    fn penalties(
+        &mut self,
+        _of: [&Self::V; 2],
+        _factor: f64,
+        _u: &Components<Self::V>,
+        _out: &mut Components<Self::V>,
+    ) -> Result<bool, OpsError> {
+        Ok(false)
     }
 
     /// Solves the pressure's problem from the guess in `x`. The load `b` is that of the velocity's functions.

@@ -216,7 +216,11 @@ impl<M: Machine> LinearOperator<Components<M::V>> for Penalised<'_, M> {
         let (divergence, scaled, moved, rate) = &mut *work;
         let dim = x.0.len();
         let velocity = || x.0.iter().enumerate();
-        let mut pass = || {
+        let mut whole = || {
+            if machine.penalties([self.tau, self.jump], self.dt, x, y)? {
+                machine.add_mass(1.0, x, 1.0, y, moved);
+                return Ok(());
+            }
             let inputs: Vec<_> = velocity().collect();
             machine.pass(Pass::Elementwise, 0.0, &inputs, &mut [(dim, &mut **divergence)])?;
             machine.rate_of_residual(divergence, scaled);
@@ -225,14 +229,11 @@ impl<M: Machine> LinearOperator<Components<M::V>> for Penalised<'_, M> {
             let mut outputs: Vec<_> = rate.0.iter_mut().enumerate().collect();
             machine.pass(Pass::Penalty, 0.0, &inputs, &mut outputs)?;
             rate.0.iter_mut().for_each(|residual| machine.rate_of_residual(residual, moved));
+            machine.mass_of_sum(x, -self.dt, rate, y, moved);
             Ok(())
         };
-        if let Err(error) = pass() {
+        if let Err(error) = whole() {
             self.refused.borrow_mut().get_or_insert(error);
-        }
-        for d in 0..dim {
-            moved.lincomb(0.0, &[(1.0, &x.0[d]), (-self.dt, &rate.0[d])]);
-            machine.mass(moved, &mut y.0[d]);
         }
     }
 }
@@ -242,8 +243,7 @@ struct InverseMass<'a, M: Machine>(&'a RefCell<&'a mut M>);
 
 impl<M: Machine> Preconditioner<Components<M::V>> for InverseMass<'_, M> {
     fn apply(&mut self, r: &Components<M::V>, z: &mut Components<M::V>) {
-        let machine = self.0.borrow();
-        r.0.iter().zip(&mut z.0).for_each(|(r, z)| machine.inverse_mass(r, z));
+        self.0.borrow().inverse_mass_each(r, z);
     }
 
     fn recordable(&self) -> Option<u64> {

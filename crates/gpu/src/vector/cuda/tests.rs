@@ -106,14 +106,29 @@ fn every_kernel<T: Scalar>() {
         let (y, x) = (|| Arg::buffer(0), || Arg::buffer(1));
         twin.update("fill", &[y(), Arg::value(0.1)], |y, _| y.fill(0.1));
         for b in [0.0, 1.0, -1.7] {
-            let args = [y(), Arg::value(0.3), x(), Arg::value(b)];
+            // The addresses of lists with one vector.
+            let one = |buffer: usize| Arg::structure(vec![0; 8 * PARTS], &[(0, buffer)]);
+            let args = [one(0), Arg::value(0.3), one(1), Arg::value(b)];
             twin.update("axpby", &args, |y, x| y.axpby(0.3, x, b));
             let args = [y(), Arg::value(0.3), x(), x(), Arg::value(b)];
             twin.update("add_product", &args, |y, x| y.add_product(0.3, x, x, b));
-            let mut terms = [0_u8; 136];
-            terms[64..80].copy_from_slice(&bytes(&[1.1, -0.2]));
-            terms[128..132].copy_from_slice(&bytes(&[2_u32]));
-            let args = [y(), Arg::value(b), Arg::structure(terms.to_vec(), &[(0, 1), (8, 1)])];
+            // A second vector is changed as the first one is, by a row of blocks of its own.
+            let mut y = twin.host(&twin.y);
+            y.axpby(0.3, &twin.host(&twin.x), b);
+            let mut memory = [bytes(&twin.x), bytes(&twin.y), bytes(&twin.x), bytes(&twin.y)];
+            let two = |a, b| Arg::structure(vec![0; 8 * PARTS], &[(0, a), (8, b)]);
+            let (to, from) = (two(1, 3), two(0, 2));
+            let args = [to, Arg::value(0.3), from, Arg::value(b), Arg::value(n as u64)];
+            let mut config = LaunchConfig::new(n.div_ceil(UPDATE.1) as u32, UPDATE.0);
+            config.grid[1] = 2;
+            twin.update.run("axpby", config, &mut memory, &args).unwrap();
+            assert_eq!([&memory[1], &memory[3]], [&bytes(&y[..]); 2], "two vectors, n = {n}, b = {b}");
+            let mut terms = [0_u8; size_of::<Terms>()];
+            let factors = 8 * PARTS * TERMS;
+            terms[factors..factors + 16].copy_from_slice(&bytes(&[1.1, -0.2]));
+            terms[factors + 64..factors + 68].copy_from_slice(&bytes(&[2_u32]));
+            let terms = Arg::structure(terms.to_vec(), &[(0, 1), (8 * PARTS, 1)]);
+            let args = [one(0), Arg::value(b), terms];
             twin.update("lincomb", &args, |y, x| y.lincomb(b, &[(1.1, x), (-0.2, x)]));
             let (mut p, mut iterate) = (twin.host(&twin.x), twin.host(&twin.y));
             p.step_and_turn(0.3, &mut iterate, b, &twin.host(&twin.y));

@@ -11,11 +11,15 @@ use std::sync::Arc;
 /// Threads of a block.
 const THREADS: u32 = 256;
 
+/// The header of products with an element's matrix.
+pub(super) const BLOCK_PRODUCT: (&str, &str) = ("block_product.cuh", include_str!("block_product.cuh"));
+
 /// The text of the kernel `block_multiply` for elements with `np` rows.
-pub(super) fn text<T: Scalar>(np: usize, threads: u32) -> Source {
+fn text<T: Scalar>(np: usize, threads: u32) -> Source {
     with_headers::<T>("elliptic_block_jacobi.cu", include_str!("elliptic_block_jacobi.cu"))
         .define("NP", np)
         .define("THREADS", threads)
+        .header(BLOCK_PRODUCT.0, BLOCK_PRODUCT.1)
 }
 
 /// A dense matrix for each element on a device, as [`BlockInverse`]; the identity in the rows that fill up

@@ -2,6 +2,7 @@
 //
 // Macros defined by the host: NP, THREADS.
 #include "device.cuh"
+#include "block_product.cuh"
 
 typedef unsigned u32;
 typedef unsigned long long u64;
@@ -15,15 +16,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) block_multiply(const real*
     if (i < n_copied) z[copied + i] = r[copied + i];
     if (i >= rows) return;
     const u64 e = i / NP;
-    const real* m = matrices + e * NP * NP + i % NP;
-    const real* x = r + first_row + e * NP;
-    real even = 0, odd = 0;
-    int j = 0;
-#pragma unroll 4
-    for (; j + 1 < NP; j += 2) {
-        even += dg_load(m + (u64)j * NP) * x[j];
-        odd += dg_load(m + (u64)(j + 1) * NP) * x[j + 1];
-    }
-    if (j < NP) even += dg_load(m + (u64)j * NP) * x[j];
-    z[first_row + i] = even + odd;
+    const real* const x = r + first_row + e * NP;
+    z[first_row + i] = block_row(matrices + e * NP * NP + i % NP, [&](int j) { return x[j]; });
 }

@@ -1,6 +1,6 @@
-//! The mass matrix on a device: launches of `elliptic_mass.cu`, and of `elliptic_block_jacobi.cu` for curved
-//! elements with a dense matrix.
+//! The mass matrix on a device: launches of `elliptic_mass.cu`.
 
+use super::block_jacobi::BLOCK_PRODUCT;
 use super::universal::DeviceRows;
 use super::{CudaSipdg, upload, with_headers};
 use crate::elliptic::Sipdg;
@@ -9,9 +9,31 @@ use crate::error::OpsError;
 use crate::lanes::panel::Rows;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar};
+use std::slice::{from_mut, from_ref};
 
 /// Threads of a block.
 const THREADS: u32 = 256;
+/// Largest number of vectors of a launch (`PARTS` of elliptic_mass.cu).
+const PARTS: usize = 4;
+
+/// The vectors and factors of a launch, and its rows, with the layout of elliptic_mass.cu.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Vectors {
+    u: [u64; PARTS],
+    w: [u64; PARTS],
+    out: [u64; PARTS],
+    factors: [f64; 3],
+    rows: [u64; 4],
+}
+
+/// `out ← b out + c M (u + a w)`.
+struct Combination<'a, T: Scalar> {
+    u: &'a [CudaVector<T>],
+    w: (f64, &'a [CudaVector<T>]),
+    b: f64,
+    c: f64,
+}
 
 /// The mass matrix of an operator and its inverse on a device, as [`Sipdg::mass`] and
 /// [`Sipdg::inverse_mass`]; made by [`CudaSipdg::mass`].
@@ -67,6 +89,7 @@ impl<T: Scalar> Matrices<T> {
                 .define("NP", np)
                 .define("WIDTH", width)
                 .define("THREADS", THREADS)
+                .header(BLOCK_PRODUCT.0, BLOCK_PRODUCT.1)
         };
         let reference = |matrices: &[Rows], jacobian: &[f64]| -> Result<Self, OpsError> {
             let matrices: Vec<DeviceRows<T>> =
@@ -87,8 +110,7 @@ impl<T: Scalar> Matrices<T> {
             DeviceMass::Reference { matrices, jacobian } => reference(&matrices, &jacobian),
             DeviceMass::Load { matrix, elements } => reference(&[matrix], &vec![1.0; elements]),
             DeviceMass::Dense([mass, inverse]) => {
-                let source = super::block_jacobi::text::<T>(np, THREADS);
-                let function = || cuda.compile(&source)?.function("block_multiply");
+                let function = || cuda.compile(&text(1))?.function("mass_dense");
                 let matrices = [upload(cuda, what, &mass)?, upload(cuda, what, &inverse)?];
                 Ok(Self { factor: Factor::Dense(matrices), multiply: vec![function()?, function()?] })
             }
@@ -140,7 +162,44 @@ impl<T: Scalar> CudaMass<T> {
     /// # Errors
     /// [`GpuError::Length`] if a length is not the operator's, and errors of launches.
     pub fn mass(&self, u: &CudaVector<T>, mu: &mut CudaVector<T>) -> Result<(), GpuError> {
-        self.multiply(Which::Mass, u, mu)
+        self.multiply(Which::Mass, &Combination::of(from_ref(u)), from_mut(mu))
+    }
+
+    /// Computes `out ← b out + c M u` for several vectors, in one launch for each part; padding as if M were
+    /// the identity. Consists of launches only, which a graph can record.
+    ///
+    /// # Errors
+    /// As for [`mass`](Self::mass).
+    ///
+    /// # Panics
+    /// If the lists differ in length.
+    #[track_caller]
+    pub fn add_mass(
+        &self,
+        c: f64,
+        u: &[CudaVector<T>],
+        b: f64,
+        out: &mut [CudaVector<T>],
+    ) -> Result<(), GpuError> {
+        self.multiply(Which::Mass, &Combination { b, c, ..Combination::of(u) }, out)
+    }
+
+    /// As [`add_mass`](Self::add_mass): `out ← M (u + a w)`.
+    ///
+    /// # Errors
+    /// As for [`mass`](Self::mass).
+    ///
+    /// # Panics
+    /// If the lists differ in length.
+    #[track_caller]
+    pub fn mass_of_sum(
+        &self,
+        u: &[CudaVector<T>],
+        a: f64,
+        w: &[CudaVector<T>],
+        out: &mut [CudaVector<T>],
+    ) -> Result<(), GpuError> {
+        self.multiply(Which::Mass, &Combination { w: (a, w), ..Combination::of(u) }, out)
     }
 
     /// Computes `z ← M⁻¹ r`; padding is copied. Consists of launches only, which a graph can record.
@@ -148,7 +207,19 @@ impl<T: Scalar> CudaMass<T> {
     /// # Errors
     /// As for [`mass`](Self::mass).
     pub fn inverse_mass(&self, r: &CudaVector<T>, z: &mut CudaVector<T>) -> Result<(), GpuError> {
-        self.multiply(Which::Inverse, r, z)
+        self.inverse_mass_each(from_ref(r), from_mut(z))
+    }
+
+    /// [`inverse_mass`](Self::inverse_mass) for several vectors, in one launch for each part.
+    ///
+    /// # Errors
+    /// As for [`mass`](Self::mass).
+    ///
+    /// # Panics
+    /// If the lists differ in length.
+    #[track_caller]
+    pub fn inverse_mass_each(&self, r: &[CudaVector<T>], z: &mut [CudaVector<T>]) -> Result<(), GpuError> {
+        self.multiply(Which::Inverse, &Combination::of(r), z)
     }
 
     /// Computes the load of a residual, as [`Sipdg::load_of_residual`]; padding is copied. Consists of
@@ -157,40 +228,66 @@ impl<T: Scalar> CudaMass<T> {
     /// # Errors
     /// As for [`mass`](Self::mass).
     pub fn load_of_residual(&self, r: &CudaVector<T>, load: &mut CudaVector<T>) -> Result<(), GpuError> {
-        self.multiply(Which::Load, r, load)
+        self.multiply(Which::Load, &Combination::of(from_ref(r)), from_mut(load))
     }
 
-    fn multiply(&self, which: Which, u: &CudaVector<T>, out: &mut CudaVector<T>) -> Result<(), GpuError> {
-        for found in [u.buffer().len(), out.buffer().len()] {
-            if found != self.len {
-                let doing = "applying a mass matrix";
-                return Err(GpuError::Length { doing, wanted: self.len, found });
+    #[track_caller]
+    fn multiply(
+        &self,
+        which: Which,
+        of: &Combination<'_, T>,
+        out: &mut [CudaVector<T>],
+    ) -> Result<(), GpuError> {
+        let (a, w) = of.w;
+        assert!(of.u.len() == out.len() && (a == 0.0 || w.len() == out.len()), "as many vectors");
+        for vector in of.u.iter().chain(w).chain(&*out) {
+            let (wanted, found) = (self.len, vector.buffer().len());
+            if found != wanted {
+                return Err(GpuError::Length { doing: "applying a mass matrix", wanted, found });
             }
         }
-        for part in &self.parts {
-            let last = part.first_row + part.rows == self.real;
-            let copied = if last { self.len - self.real } else { 0 };
-            let of = part.load.as_ref().filter(|_| which == Which::Load).unwrap_or(&part.mass);
-            let number = usize::from(which == Which::Inverse);
-            let mut args = Args::new();
-            match &of.factor {
-                Factor::Diagonal(numbers) => args.buffer(numbers),
-                Factor::Reference { matrices, jacobian } => {
-                    let [values, columns] = matrices[number].argument().addresses();
-                    args.pointer(values).pointer(columns).buffer(jacobian)
-                }
-                Factor::Dense(matrices) => args.buffer(&matrices[number]),
-            };
-            args.buffer(u.buffer()).buffer(out.buffer());
-            args.value(part.first_row as u64).value(part.rows as u64);
-            args.value(self.real as u64).value(copied as u64);
-            if !matches!(of.factor, Factor::Dense(_)) {
+        let addresses = |vectors: &[CudaVector<T>], first: usize| -> [u64; PARTS] {
+            let mut all = [0; PARTS];
+            let some = vectors.iter().skip(first);
+            all.iter_mut().zip(some).for_each(|(at, x)| *at = x.buffer().ptr());
+            all
+        };
+        for first in (0..out.len()).step_by(PARTS) {
+            for part in &self.parts {
+                let last = part.first_row + part.rows == self.real;
+                let copied = if last { self.len - self.real } else { 0 };
+                let by = part.load.as_ref().filter(|_| which == Which::Load).unwrap_or(&part.mass);
+                let number = usize::from(which == Which::Inverse);
+                let mut args = Args::new();
+                match &by.factor {
+                    Factor::Diagonal(numbers) => args.buffer(numbers),
+                    Factor::Reference { matrices, jacobian } => {
+                        let [values, columns] = matrices[number].argument().addresses();
+                        args.pointer(values).pointer(columns).buffer(jacobian)
+                    }
+                    Factor::Dense(matrices) => args.buffer(&matrices[number]),
+                };
+                args.value(Vectors {
+                    u: addresses(of.u, first),
+                    w: addresses(w, first),
+                    out: addresses(out, first),
+                    factors: [a, of.b, of.c],
+                    rows: [part.first_row, part.rows, self.real, copied].map(|n| n as u64),
+                });
                 args.value(number as u64);
+                let mut config = LaunchConfig::cover(part.rows.max(copied), THREADS).early(true);
+                config.grid[1] = (out.len() - first).min(PARTS) as u32;
+                // SAFETY: the arguments are those of the kernel; the vectors have the operator's length.
+                unsafe { self.cuda.launch(&by.multiply[number], config, &args)? };
             }
-            let config = LaunchConfig::cover(part.rows.max(copied), THREADS).early(true);
-            // SAFETY: the arguments are those of the kernel; the vectors have the operator's length.
-            unsafe { self.cuda.launch(&of.multiply[number], config, &args)? };
         }
         Ok(())
+    }
+}
+
+impl<'a, T: Scalar> Combination<'a, T> {
+    /// The product alone.
+    const fn of(u: &'a [CudaVector<T>]) -> Self {
+        Self { u, w: (0.0, &[]), b: 0.0, c: 1.0 }
     }
 }

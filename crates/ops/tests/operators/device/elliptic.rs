@@ -1,7 +1,7 @@
 //! The interior penalty operator, block Jacobi and p-transfers give the same results on device and host.
 
 use crate::device::compiled::Compiled;
-use crate::device::elliptic_parts::{compare_lambda, compare_mass};
+use crate::device::elliptic_parts::{compare_lambda, compare_mass, compare_penalties};
 use crate::device::emulated::{curved_row, quadrilaterals, row, row_with_end};
 use crate::device::residual::device;
 use crate::testkit::{Cells, PLANE, SPACE, mesh};
@@ -9,7 +9,7 @@ use dgsuite_basis::Shape;
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_gpu::{Host, Scalar};
 use dgsuite_mesh::{Mesh, generate};
-use dgsuite_ops::cuda::{CudaPTransfer, CudaSipdg};
+use dgsuite_ops::cuda::{CudaPTransfer, CudaPenalties, CudaSipdg};
 use dgsuite_ops::{EllipticBoundary, Sipdg, SipdgOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -98,6 +98,7 @@ pub(crate) fn compare_elliptic<T: Scalar>(
         compare_levels(&host, &on_device, order, &u, &what, eps * (n as f64).sqrt());
     }
     compare_mass(&host, &on_device, &u, &what);
+    compare_penalties(&host, &on_device, &|seed| noise(host.len(), seed), &what);
     let largest = wanted.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     let allowed = 8.0 * scale / largest * (n as f64).sqrt();
     compare_lambda(&mut host, &mut on_device, &u, &what, allowed);
@@ -396,7 +397,8 @@ fn elliptic_kernels_compile() {
     let end_curved = ("end curved".to_owned(), curved_row(2, 33, 0.8), 3, One, true, false);
     for (what, mesh, p, c, fast, rounds) in boxes.into_iter().chain([end_curved]) {
         let host = operator(&mesh, p, c);
-        let double = CudaSipdg::<f64>::texts(&host).expect("texts");
+        let mut double = CudaSipdg::<f64>::texts(&host).expect("texts");
+        double.extend(CudaPenalties::<f64>::texts(&host).expect("texts"));
         let single = if p <= 3 { CudaSipdg::<f32>::texts(&host).expect("texts") } else { Vec::new() };
         let rounded =
             if rounds { CudaSipdg::<f32>::rounded_texts(&host).expect("texts") } else { Vec::new() };
