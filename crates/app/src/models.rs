@@ -2,6 +2,7 @@
 //! solutions, and the reference state.
 
 pub mod inflow;
+pub mod initial_waves;
 pub mod reference;
 pub mod scalars;
 pub mod state;

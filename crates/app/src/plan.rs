@@ -202,9 +202,9 @@ impl Plan {
         let law = law(&pipeline, mesh.dim())?;
         let variables = Variables::of(&law, mesh.dim());
         fits_the_plane(pipeline.physics.reference.as_ref(), mesh.dim())?;
-        let initial_spec = match &pipeline.initial {
-            InitialSpec::State(spec) => Some(spec),
-            _ => None,
+        let (initial_spec, waves) = match &pipeline.initial {
+            InitialSpec::State(spec, waves) => (Some(spec), waves.as_deref()),
+            _ => (None, None),
         };
         let states = States {
             variables: &variables,
@@ -214,7 +214,7 @@ impl Plan {
             driven: pipeline.physics.flow_rate.is_some(),
         };
         let split = mesh::splits_faces(&pipeline.mesh);
-        let initial = states.initial(initial_spec, mesh.seen());
+        let initial = states.initial(initial_spec, waves, mesh.seen());
         // That of a checkpoint is read later.
         let start = initial.as_ref().ok().filter(|_| !matches!(pipeline.initial, InitialSpec::Restart(_)));
         let specs = &pipeline.boundaries;

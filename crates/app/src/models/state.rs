@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::inflow::TurbulenceSpec;
+use super::initial_waves::WavesSpec;
 use super::scalars::{self, OnBoundary};
 use super::wall_model;
 use crate::own;
@@ -57,8 +58,8 @@ pub struct Formula {
 pub enum InitialSpec {
     /// The default: the gas at rest, or u = 0.
     Rest,
-    /// A state.
-    State(StateSpec),
+    /// A state, with turbulence on it or not.
+    State(StateSpec, Option<Box<WavesSpec>>),
     /// A checkpoint; relative to the pipeline file.
     Restart(Located<PathBuf>),
 }
@@ -74,7 +75,8 @@ impl InitialSpec {
             section.only(&["restart"])?;
             return Ok(Self::Restart(file.with(PathBuf::from(&file.value))));
         }
-        Ok(Self::State(StateSpec::read(&section, &[])?))
+        let waves = WavesSpec::read(&section)?.map(Box::new);
+        Ok(Self::State(StateSpec::read(&section, &["turbulence"])?, waves))
     }
 }
 

@@ -9,6 +9,7 @@ use dgsuite_physics::formula::Formula;
 use dgsuite_physics::trace::StateRecording;
 use dgsuite_physics::{Exact, Source};
 
+use super::initial_waves::WavesSpec;
 use super::variables::Variables;
 use super::vocabulary::Vocabulary;
 use crate::file::expression::{COORDINATES, Constants};
@@ -33,13 +34,23 @@ pub struct States<'a> {
 }
 
 impl States<'_> {
-    /// Returns the state at the start.
+    /// Returns the state at the start, with turbulence on it if there are `waves`.
     ///
     /// # Errors
-    /// Formulas that do not parse, a state that is none of a gas.
-    pub fn initial(&self, spec: Option<&StateSpec>, mesh: &Mesh) -> Result<Arc<dyn Exact>, InputError> {
+    /// Formulas that do not parse, a state that is none of a gas, waves that the mesh or the model cannot
+    /// have.
+    pub fn initial(
+        &self,
+        spec: Option<&StateSpec>,
+        waves: Option<&WavesSpec>,
+        mesh: &Mesh,
+    ) -> Result<Arc<dyn Exact>, InputError> {
         let Some(spec) = spec else { return self.rest() };
-        let state = self.resolve(spec)?;
+        let mean = self.resolve(spec)?;
+        let state = match waves {
+            Some(waves) => waves.on(mean, self)?,
+            None => mean,
+        };
         self.admissible(state.as_ref(), spec, 0.0, &mesh.points)?;
         Ok(state)
     }

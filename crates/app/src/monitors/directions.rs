@@ -1,4 +1,4 @@
-//! Homogeneous directions of monitors: the key `over`, and places along these directions.
+//! Homogeneous directions of monitors: lists of directions, and places along these.
 
 use super::Context;
 use super::samples::Placed;
@@ -14,10 +14,10 @@ pub(super) const AXES: [&str; 3] = ["x", "y", "z"];
 /// The largest number of places that one row samples.
 const MOST: usize = 10_000_000;
 
-/// Reads `over`, a list of different directions.
-pub(super) fn read(section: &Section<'_>) -> Result<Option<Vec<Located<usize>>>, InputError> {
-    let Some(items) = section.list("over")? else { return Ok(None) };
-    let key = section.key("over");
+/// Reads a list of different directions.
+pub(super) fn read(section: &Section<'_>, key: &str) -> Result<Option<Vec<Located<usize>>>, InputError> {
+    let Some(items) = section.list(key)? else { return Ok(None) };
+    let key = section.key(key);
     let axes: Vec<(&str, usize)> = AXES.iter().copied().zip(0..).collect();
     let over = items.iter().map(|item| section::choice(item, &key, &axes)).collect::<Result<Vec<_>, _>>()?;
     section::once(&over.iter().map(|axis| axis.with(AXES[axis.value].to_owned())).collect::<Vec<_>>())?;

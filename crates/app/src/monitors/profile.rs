@@ -156,7 +156,7 @@ fn read(section: &Section<'_>) -> Result<Arc<dyn Spec>, InputError> {
     let line =
         line.ok_or_else(|| section.missing("line", "the ends of a line, { from: [0, 0], to: [0, 1] }"))?;
     let expected = "a list of the homogeneous directions, such as [x, z]";
-    let over = directions::read(section)?.ok_or_else(|| section.missing("over", expected))?;
+    let over = directions::read(section, "over")?.ok_or_else(|| section.missing("over", expected))?;
     let mut spec = ProfileSpec {
         line,
         over,

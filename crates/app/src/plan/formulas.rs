@@ -85,7 +85,7 @@ pub(super) fn running(file: &Pipeline) -> Result<Vec<RunningFormula>, InputError
     let source: Vec<&Located<String>> = match (&file.physics.source, &file.initial) {
         (Some(SourceSpec::Formulas(formulas)), _) => formulas.iter().map(|f| &f.text).collect(),
         // The exact solution from which the source term is derived.
-        (Some(SourceSpec::Manufactured(_)), InitialSpec::State(state)) => of_state(state).collect(),
+        (Some(SourceSpec::Manufactured(_)), InitialSpec::State(state, _)) => of_state(state).collect(),
         _ => Vec::new(),
     };
     // Formulas that use the state are evaluated with it; mistakes in them are reported where they are read.

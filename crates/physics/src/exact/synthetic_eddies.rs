@@ -173,7 +173,7 @@ impl SyntheticEddies {
 ///
 /// # Source
 /// The finaliser of `SplitMix64`: Steele, Lea & Flood, OOPSLA 2014, 453–472.
-fn mixed(x: u64) -> u64 {
+pub(super) fn mixed(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -221,6 +221,19 @@ pub fn are_stresses(stress: [f64; 6]) -> bool {
         && found.iter().zip([uu, vv, ww, uv, uw, vw]).all(|(a, b)| (a - b).abs() <= 1e-9 * size)
 }
 
+/// Adds a velocity to the state `out[field][i]` of a gas, `(ρ, ρv, ρE)`, which keeps its density and
+/// pressure, or of a state that begins with the velocity.
+pub(super) fn add_velocity(out: &mut [Vec<f64>], i: usize, dim: usize, gas: bool, more: [f64; 3]) {
+    if gas {
+        let (rho, energy) = (out[0][i], dim + 1);
+        let work: f64 = (0..dim).map(|d| (out[1 + d][i] + 0.5 * rho * more[d]) * more[d]).sum();
+        out[energy][i] += work;
+        (0..dim).for_each(|d| out[1 + d][i] += rho * more[d]);
+    } else {
+        (0..dim).for_each(|d| out[d][i] += more[d]);
+    }
+}
+
 impl Exact for WithEddies {
     fn n_fields(&self) -> usize {
         self.mean.n_fields()
@@ -231,18 +244,11 @@ impl Exact for WithEddies {
         let (mut unit, mut stress) = <([Vec<f64>; 3], [Vec<f64>; 6])>::default();
         self.eddies.eval(t, x, &mut unit);
         self.stress.eval(x, &mut stress);
-        let (dim, first) = (self.eddies.dim, usize::from(self.gas));
+        let dim = self.eddies.dim;
         for i in 0..x.len() {
             let a = factor(std::array::from_fn(|k| stress[k][i]));
             let more: [f64; 3] = std::array::from_fn(|d| (0..=d).map(|j| a[d][j] * unit[j][i]).sum());
-            if self.gas {
-                let (rho, energy) = (out[0][i], dim + 1);
-                let work: f64 = (0..dim).map(|d| (out[1 + d][i] + 0.5 * rho * more[d]) * more[d]).sum();
-                out[energy][i] += work;
-                (0..dim).for_each(|d| out[first + d][i] += rho * more[d]);
-            } else {
-                (0..dim).for_each(|d| out[d][i] += more[d]);
-            }
+            add_velocity(out, i, dim, self.gas, more);
         }
     }
 }

@@ -15,6 +15,7 @@ mod incompressible;
 mod incompressible_solutions;
 mod laws;
 mod numbers;
+mod random_waves;
 mod solutions;
 mod sources;
 mod states;

@@ -1,4 +1,4 @@
-//! The dominant frequency of a time series: windowed spectrum with a known resolution.
+//! The dominant frequency of a time series by a windowed spectrum, and the waves of periodic functions.
 
 use std::f64::consts::{PI, TAU};
 
@@ -111,21 +111,78 @@ pub fn mean_squares(values: &[f64]) -> Vec<f64> {
     let n = values.len();
     let half = n / 2;
     let (mut re, mut im) = (values.to_vec(), vec![0.0; n]);
-    if n.is_power_of_two() {
-        transform(&mut re, &mut im);
-    } else {
-        let waves: Vec<(f64, f64)> = (0..n).map(|i| (-2.0 * PI * i as f64 / n as f64).sin_cos()).collect();
-        for m in 0..=half.min(n.saturating_sub(1)) {
-            let sum = |of: fn(&(f64, f64)) -> f64| -> f64 {
-                values.iter().enumerate().map(|(i, v)| v * of(&waves[i * m % n])).sum()
-            };
-            (re[m], im[m]) = (sum(|w| w.1), sum(|w| w.0));
-        }
-    }
+    of_any_length(&mut re, &mut im);
     // A wave has two coefficients, of m and −m, but for the mean and the shortest wave of an even number.
     let count = |m: usize| if m == 0 || 2 * m == n { 1.0 } else { 2.0 };
     let square = |m: usize| count(m) * (re[m] * re[m] + im[m] * im[m]) / (n * n) as f64;
     (0..=half).take(n).map(square).collect()
+}
+
+/// The mean squares of the waves of a function with periods in several directions, by shells of the length of
+/// wave vectors, from equally spaced values of a box, the last direction fastest. `counts` are the numbers of
+/// values along the directions. The shell n = 1, 2, … has the wave vectors `2π (m_1/L_1, m_2/L_2, …)` of
+/// lengths from `n − ½` to `n + ½` times `2π/max L`.
+///
+/// # Panics
+/// If the counts are not those of the values.
+///
+/// ```
+/// use dgsuite_solve::post::spectrum::shells;
+/// let wave = |i: usize| (std::f64::consts::TAU * (i / 5) as f64 / 6.0).sin();
+/// let found = shells(&(0..30).map(wave).collect::<Vec<_>>(), &[6, 5], &[2.0, 1.0], 3);
+/// assert!((found[0] - 0.5).abs() < 1e-14 && found[1].abs() < 1e-14);
+/// ```
+#[must_use]
+pub fn shells(values: &[f64], counts: &[usize], periods: &[f64], shells: usize) -> Vec<f64> {
+    let n = values.len();
+    assert_eq!(counts.iter().product::<usize>(), n, "the counts are those of the values");
+    let (mut re, mut im) = (values.to_vec(), vec![0.0; n]);
+    let mut stride = n;
+    for &count in counts {
+        stride /= count;
+        let (mut a, mut b) = (vec![0.0; count], vec![0.0; count]);
+        // The first values of the lines along the direction.
+        for first in (0..n).filter(|i| (i / stride).is_multiple_of(count)) {
+            for k in 0..count {
+                (a[k], b[k]) = (re[first + k * stride], im[first + k * stride]);
+            }
+            of_any_length(&mut a, &mut b);
+            for k in 0..count {
+                (re[first + k * stride], im[first + k * stride]) = (a[k], b[k]);
+            }
+        }
+    }
+    let longest = periods.iter().copied().fold(0.0, f64::max);
+    let mut found = vec![0.0; shells];
+    for i in 0..n {
+        let (mut rest, mut square) = (i, 0.0);
+        for (&count, period) in counts.iter().zip(periods).rev() {
+            let m = rest % count;
+            rest /= count;
+            square += (m.min(count - m) as f64 * longest / period).powi(2);
+        }
+        let shell = square.sqrt().round() as usize;
+        if (1..=shells).contains(&shell) {
+            found[shell - 1] += (re[i] * re[i] + im[i] * im[i]) / (n as f64 * n as f64);
+        }
+    }
+    found
+}
+
+/// The discrete Fourier transform in place.
+fn of_any_length(re: &mut [f64], im: &mut [f64]) {
+    let n = re.len();
+    if n.is_power_of_two() {
+        return transform(re, im);
+    }
+    let waves: Vec<(f64, f64)> = (0..n).map(|i| (-2.0 * PI * i as f64 / n as f64).sin_cos()).collect();
+    let (a, b) = (re.to_vec(), im.to_vec());
+    for m in 0..n {
+        let waves = || (0..n).map(|i| waves[i * m % n]);
+        let values = || a.iter().zip(&b);
+        re[m] = values().zip(waves()).map(|((a, b), (sin, cos))| a * cos - b * sin).sum();
+        im[m] = values().zip(waves()).map(|((a, b), (sin, cos))| a * sin + b * cos).sum();
+    }
 }
 
 /// The discrete Fourier transform in place; the length is a power of two (Cooley and Tukey 1965).

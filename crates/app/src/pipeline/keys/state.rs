@@ -70,6 +70,37 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(FLOW),
     key(
+        "initial.turbulence",
+        &[Section],
+        Says("none: the state as given"),
+        "Isotropic turbulence on a state of formulas, in a mesh that is periodic in all directions: waves without \
+         divergence, with random phases and directions and a given spectrum. They are a function of place, the same \
+         on all machines and ranks.",
+    )
+    .of(FLUID),
+    key(
+        "initial.turbulence.spectrum",
+        &[Formula("the wave number k = 2π/length")],
+        Required,
+        "The energy per wave number: its sum over the wave numbers of 1, 2, … waves in the longest period, times \
+         their distance, is the mean of half the square of the velocity. One of `tables` gives measured values.",
+    )
+    .of(FLUID),
+    key(
+        "initial.turbulence.waves",
+        &[Whole(1, dgsuite_physics::exact::RandomWaves::MOST)],
+        Required,
+        "The largest number of waves in the longest period.",
+    )
+    .of(FLUID),
+    key(
+        "initial.turbulence.seed",
+        &[Whole(0, usize::MAX)],
+        Value("0"),
+        "A number that chooses phases and directions.",
+    )
+    .of(FLUID),
+    key(
         "boundaries",
         &[Section],
         Says("none; every boundary that is not periodic is required"),

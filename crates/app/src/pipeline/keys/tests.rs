@@ -324,13 +324,15 @@ monitors:
       every_steps: 10
   - profile: { line: { from: [0, 0], to: [0, 1] }, over: [x], from: { when: t > 1 }, every: 1 }
   - spectrum: { along: x, waves: 32, points: [[0, 0]], over: [y], samples: 8, fields: [p], every_steps: 10 }
-  - spectrum: { along: x, from: { when: t > 1 }, every: 1 }
+  - spectrum: { along: x, from: { when: t > 1 }, every: 1, reference: { file: table.txt, columns: { energy: 2 } } }
+  - spectrum: { along: [x, y] }
   - flow_rate: { every: 1 }
   - flow_rate: { every_steps: 1 }
 ",
     "
 mesh: { file: a.msh }
 physics: { model: incompressible, viscosity: 1, reference: { angle: 2*deg } }
+initial: { u: 0, v: 0, turbulence: { spectrum: k, waves: 4, seed: 1 } }
 time: { steady: { tolerance: 1e-3 } }
 ",
     "
