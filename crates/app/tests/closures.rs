@@ -393,3 +393,85 @@ fn incompressible_steps_follow_the_eddy_viscosity() {
     let large = case.dgsuite(&[&large[..], &["--set", "time.cfl=null", "--set", "time.dt=0.01"]].concat());
     assert!(large.stdout.contains("the explicit stress of the eddy viscosity is stable"), "{}", large.stdout);
 }
+
+/// In the turning shear `ν_t = l² A` and `2 S:S = A²` everywhere: per volume `ν A²` are dissipated by the
+/// viscosity and `l² A³` by the eddy viscosity, of the energy `½A²`.
+#[test]
+fn budgets_have_the_dissipation_of_a_closure() {
+    let monitors = "monitors:
+  - kinetic_energy: { every_steps: 1 }
+  - profile: { line: { from: [0, 1, 0], to: [2, 1, 0], points: 6 }, over: [y, z], samples: 24, budget: true, every_steps: 1 }
+";
+    let shear = TURNING.split("monitors:").next().unwrap().to_owned() + monitors;
+    let shear = shear.replace("order: 4", "order: 6").replace("dt: 0.002, end: 0.2", "dt: 0.005, end: 0.05");
+    let volume = 8.0 * PI;
+    let (nu, mixing) = (0.2, 0.09);
+    let gas = shear
+        .replace("incompressible\n", "navier-stokes\n")
+        .replace("  temperature: { diffusivity: 0.1 }\n", "")
+        .replace("T: cos(y)", "rho: 1, p: 1e4")
+        .replace("dt: 0.005, end: 0.05", "end: 0.002");
+    for (yaml, is_gas) in [(&shear, false), (&gas, true)] {
+        let case = Case::new(yaml);
+        let summary = case.run(&[]);
+        let rows = case.table("out/case/monitors/kinetic_energy.csv");
+        let (first, last) = (&rows[0], rows.last().unwrap());
+        let eddies = if is_gas { 6 } else { 7 };
+        assert_eq!(first.len(), eddies + 1);
+        for row in [first, last] {
+            let speed = (2.0 * row[2] / volume).sqrt();
+            let expected = [nu * speed.powi(2) * volume, mixing * speed.powi(3) * volume];
+            assert!((row[3] / expected[0] - 1.0).abs() < 1e-4, "{row:?} {expected:?}");
+            assert!((row[eddies] / expected[1] - 1.0).abs() < 1e-4, "{row:?} {expected:?}");
+        }
+        // All that is lost is explained; without the closure's part a third would not be.
+        let share = number(&summary, "/kinetic_energy/numerical_share").abs();
+        assert!(share < 2e-3, "{share}");
+        // Across all of the shear k = ½A² and nothing but dissipation changes it.
+        let of = |name: &str| number(&summary, &format!("/profile/{name}"));
+        let speed = 1.0 - 0.5 * (1.0 - (2.0 * last[2] / volume).sqrt());
+        for (name, expected) in [
+            ("dissipation", nu * speed.powi(2)),
+            ("eddy_dissipation", mixing * speed.powi(3)),
+            ("production", 0.0),
+            ("eddy_diffusion", 0.0),
+            ("residual", nu * speed.powi(2) + mixing * speed.powi(3)),
+        ] {
+            assert!((of(name) - expected).abs() < 3e-4, "{name}: {} {expected}", of(name));
+        }
+        let none = case.run(&["--set", "physics.closure=none", "--overwrite"]);
+        assert!(
+            none["kinetic_energy"]["eddy_dissipation"].is_null()
+                && none["profile"]["eddy_dissipation"].is_null()
+        );
+    }
+}
+
+/// Isotropic turbulence on a mesh that cannot hold its small eddies: each closure leaves less energy, and a
+/// smaller share in the shorter half of the waves, than the scheme alone.
+#[test]
+fn closures_take_energy_from_short_waves() {
+    let case = Case::new(
+        "\
+mesh:
+  generate: { shape: hex, cells: [3, 3, 3], max: [2*pi, 2*pi, 2*pi] }
+  periodic: [[xmin, xmax], [ymin, ymax], [zmin, zmax]]
+physics: { model: incompressible, viscosity: 1e-4 }
+space: { order: 3 }
+initial: { u: 0, v: 0, w: 0, turbulence: { spectrum: k^(-5/3), waves: 5 } }
+time: { cfl: auto, end: 0.3 }
+output: { fields: none, checkpoint: none }
+monitors:
+  - spectrum: { along: [x, y, z], waves: 6, from: 0.29, every_steps: 1 }
+",
+    );
+    let found = |closure: &str| {
+        let summary = case.run(&["--set", &format!("physics.closure={closure}"), "--overwrite"]);
+        ["variance", "upper_half"].map(|what| number(&summary, &format!("/spectrum/energy/{what}")))
+    };
+    let none = found("none");
+    for closure in ["smagorinsky", "wale", "vreman", "sigma"] {
+        let with = found(closure);
+        assert!(with[0] < 0.97 * none[0] && with[1] < 0.95 * none[1], "{closure}: {with:?} {none:?}");
+    }
+}

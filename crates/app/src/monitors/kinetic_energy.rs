@@ -4,7 +4,8 @@
 //!
 //! dE/dt = ∫ p ∇·u − ∫ τ:∇u − ∮ (½ρ|u|² u·n + p u·n − u·τ·n) + sources.
 //!
-//! The sources of incompressible flow are forces f per mass, with the work ∫ f·u.
+//! The sources of incompressible flow are forces f per mass, with the work ∫ f·u. The stress of a closure is
+//! a part of τ, whose dissipation is a column of its own.
 //!
 //! Of p the mean p̄ over the domain is subtracted in both terms, which changes neither sum: in slow flow
 //! their errors would be larger than all others. What is missing in the history of the table is what the
@@ -35,8 +36,8 @@ pub(super) static MONITOR: Kind = Kind {
         "kinetic_energy",
         FLUID,
         "The kinetic energy of the domain, its dissipation by viscosity, the work of pressure in compression, what \
-         leaves through boundaries, and the work of the forces on incompressible flow; in the summary also what the \
-         scheme dissipates.",
+         leaves through boundaries, the work of the forces on incompressible flow, and the dissipation by the eddy \
+         viscosity of a closure; in the summary also what the scheme dissipates.",
         Value("10")
     )],
     every: Every::Steps(10),
@@ -51,10 +52,14 @@ const COLUMNS: [&str; 4] = ["energy", "dissipation", "compression", "outflow"];
 /// The work of forces, of incompressible flow.
 const WORK: &str = "work";
 
+/// The dissipation by the eddy viscosity of a closure.
+const EDDIES: &str = "eddy_dissipation";
+
 /// The columns of a law.
 fn columns(law: &Law) -> Vec<&'static str> {
     let work = matches!(law, Law::Incompressible(_)).then_some(WORK);
-    COLUMNS.into_iter().chain(work).collect()
+    let eddies = law.closure().map(|_| EDDIES);
+    COLUMNS.into_iter().chain(work).chain(eddies).collect()
 }
 
 fn read(section: &Section<'_>) -> Result<Arc<dyn Spec>, InputError> {
@@ -70,7 +75,11 @@ impl Spec for BudgetSpec {
         let law = context.states.variables.law();
         let density = if matches!(law, Law::Incompressible(_)) { "1" } else { "rho" };
         let viscosity = viscosity(law, context.states.variables.dim());
-        let texts = integrands(context.states.variables.dim(), density, &viscosity);
+        let dim = context.states.variables.dim();
+        let mut texts = integrands(dim, density, &viscosity).to_vec();
+        if law.closure().is_some() {
+            texts.push(dissipation(dim, density, &format!("{density}*EddyViscosity")));
+        }
         let parse = |text: &String| formula("monitors.kinetic_energy", text, context);
         Ok(Box::new(Budget {
             integrands: each(texts.iter().map(parse))?,
@@ -148,7 +157,7 @@ fn of_liquid(law: &Incompressible, dim: usize) -> String {
 }
 
 /// The terms of `2 S:S` with the rate of strain S.
-fn strain(dim: usize) -> Vec<String> {
+pub(super) fn strain(dim: usize) -> Vec<String> {
     let (velocity, axes) = (&["u", "v", "w"][..dim], &["x", "y", "z"][..dim]);
     let mut strain: Vec<String> = velocity.iter().zip(axes).map(|(u, x)| format!("2*{u}_{x}^2")).collect();
     for i in 0..dim {
@@ -164,16 +173,26 @@ fn integrands(dim: usize, density: &str, viscosity: &str) -> [String; 6] {
     let sum = |terms: Vec<String>| terms.join(" + ");
     let squares = sum(velocity.iter().map(|u| format!("{u}^2")).collect());
     let divergence = sum(velocity.iter().zip(axes).map(|(u, x)| format!("{u}_{x}")).collect());
-    // A liquid has no compression in its stress, and what the scheme leaves of it does not count.
-    let bulk = if density == "rho" { format!(" - 2/3*({divergence})^2") } else { String::new() };
     [
         format!("{density}/2*({squares})"),
-        format!("{viscosity}*({}{bulk})", sum(strain(dim))),
+        dissipation(dim, density, viscosity),
         format!("p*({divergence})"),
         divergence,
         "p".to_owned(),
         "1".to_owned(),
     ]
+}
+
+/// The integrand τ:∇u of the stress with a viscosity.
+fn dissipation(dim: usize, density: &str, viscosity: &str) -> String {
+    let divergence: Vec<String> =
+        ["u", "v", "w"][..dim].iter().zip(["x", "y", "z"]).map(|(u, x)| format!("{u}_{x}")).collect();
+    // A liquid has no compression in its stress, and what the scheme leaves of it does not count.
+    let bulk = match density {
+        "rho" => format!(" - 2/3*({})^2", divergence.join(" + ")),
+        _ => String::new(),
+    };
+    format!("{viscosity}*({}{bulk})", strain(dim).join(" + "))
 }
 
 struct Budget {
@@ -195,7 +214,9 @@ impl Monitor for Budget {
         values: &mut Values,
     ) -> Result<Option<Vec<f64>>, MonitorError> {
         let all = solver.integral_of_derivatives(&self.integrands.iter().collect::<Vec<_>>());
-        let [energy, dissipation, work, divergence, pressure, volume] = all[..] else { return Ok(None) };
+        let [energy, dissipation, work, divergence, pressure, volume, ref eddies @ ..] = all[..] else {
+            return Ok(None);
+        };
         let mean = pressure / volume;
         let mut outflow = 0.0;
         for name in &self.boundaries {
@@ -203,6 +224,7 @@ impl Monitor for Budget {
         }
         let mut row = vec![energy, dissipation, work - mean * divergence, outflow];
         row.extend(solver.work_of_forces()?);
+        row.extend(eddies);
         for (name, x) in columns(&solver.setup().law).iter().zip(&row) {
             values.put(&["kinetic_energy", name], json!(x));
         }
@@ -243,9 +265,9 @@ fn losses(table: &Columns) -> Option<[f64; 2]> {
     let t = table.column("time")?;
     let [energy, dissipation, compression, outflow] = COLUMNS.map(|name| table.column(name));
     let (energy, dissipation, compression, outflow) = (energy?, dissipation?, compression?, outflow?);
-    let work = table.column(WORK);
-    let rate =
-        |k: usize| dissipation[k] - compression[k] + outflow[k] - work.as_ref().map_or(0.0, |work| work[k]);
+    let (work, eddies) = (table.column(WORK), table.column(EDDIES));
+    let at = |column: Option<&[f64]>, k: usize| column.map_or(0.0, |column| column[k]);
+    let rate = |k: usize| dissipation[k] + at(eddies, k) - compression[k] + outflow[k] - at(work, k);
     let explained: f64 = (1..t.len()).map(|k| 0.5 * (t[k] - t[k - 1]) * (rate(k) + rate(k - 1))).sum();
     let lost = energy.first()? - energy.last()?;
     Some([lost, lost - explained])

@@ -210,7 +210,7 @@ impl ProfileSpec {
     fn comparable(&self) -> Vec<String> {
         let mut names = self.names(3);
         names.extend(products(3).map(|(_, name)| name));
-        names.extend(self.budget.iter().flat_map(|_| budget::TERMS.map(str::to_owned)));
+        names.extend(self.budget.iter().flat_map(|_| budget::terms(true)).map(str::to_owned));
         let of_field = |name: &String| self.fields.iter().any(|field| field.name == *name);
         let in_wall_units: Vec<String> = match self.wall {
             Some(_) => names.iter().filter(|name| !of_field(name)).map(|name| format!("{name}+")).collect(),
@@ -294,12 +294,9 @@ impl Spec for ProfileSpec {
             values.extend(["min", "max", "mean"].map(|what| format!("{table}.{name}.{what}")));
         }
         if self.budget.is_some() {
-            values.extend(
-                [&budget::TERMS[..], &["residual_share"]]
-                    .concat()
-                    .iter()
-                    .map(|name| format!("{table}.{name}")),
-            );
+            let terms = budget::terms(variables.law().closure().is_some());
+            let names = terms.into_iter().chain(["residual_share"]);
+            values.extend(names.map(|name| format!("{table}.{name}")));
         }
         let compared = self.reference.iter().flat_map(|reference| &reference.columns);
         values.extend(compared.map(|(name, _)| format!("{table}.deviation.{name}")));
@@ -379,7 +376,7 @@ impl Monitor for Profile {
             values.put(&[end.name, "nu"], json!(nu));
         }
         if !statistics.budget.is_empty() {
-            for (name, term) in budget::TERMS.iter().zip(&statistics.budget) {
+            for (name, term) in self.terms().iter().zip(&statistics.budget) {
                 let largest = term.iter().filter(|x| x.is_finite()).fold(0.0_f64, |m, x| m.max(x.abs()));
                 values.put(&[end.name, name], json!(largest));
             }
@@ -410,6 +407,11 @@ impl Monitor for Profile {
 }
 
 impl Profile {
+    /// The names of the terms of the budget; none without one.
+    fn terms(&self) -> Vec<&'static str> {
+        self.budget.iter().flat_map(Budget::names).collect()
+    }
+
     /// Puts the deviations of columns of the table from the reference into the summary, and draws both.
     fn compare(&self, end: &Finished<'_>, table: &Columns, values: &mut Values) -> Result<(), MonitorError> {
         let mut curves = Vec::new();
@@ -573,7 +575,8 @@ impl Statistics {
                 all.push((format!("{}+", self.names[k]), scaled(&self.means[k], unit)));
             }
         }
-        let terms = || budget::TERMS.iter().zip(&self.budget);
+        let names = profile.terms();
+        let terms = || names.iter().zip(&self.budget);
         all.extend(terms().map(|(name, term)| ((*name).to_owned(), term.clone())));
         if let Some([u_tau, nu]) = self.wall {
             all.extend(terms().map(|(name, term)| (format!("{name}+"), scaled(term, u_tau.powi(4) / nu))));
@@ -584,12 +587,13 @@ impl Statistics {
 
     /// The terms of the budget over the distance.
     fn chart_of_budget(&self, profile: &Profile, name: &str) -> Chart {
-        let names = budget::TERMS.map(str::to_owned);
+        let terms = profile.terms();
+        let names = terms.iter().map(|name| (*name).to_owned());
         let table = Columns {
             names: ["s".to_owned()].into_iter().chain(names).collect(),
             values: [profile.s.clone()].into_iter().chain(self.budget.iter().cloned()).collect(),
         };
-        let mut chart = charts::columns(&table, name, "s", &budget::TERMS);
+        let mut chart = charts::columns(&table, name, "s", &terms);
         chart.title = format!("{name}: budget of the turbulent kinetic energy");
         chart
     }

@@ -11,8 +11,15 @@
 //!         −U_n ∂k            convection
 //! ```
 //!
+//! with the stress `t_ij = ν_t (∂_j u_i + ∂_i u_j)` of a closure also
+//!
+//! ```text
+//!         −⟨t_ij ∂_j u_i⟩ + ⟨t_in⟩ ∂U_i   dissipation by the eddy viscosity
+//!         +∂(⟨t_in u_i⟩ − ⟨t_in⟩ U_i)     diffusion by the eddy viscosity
+//! ```
+//!
 //! and the residual, the sum of all, which is zero in a steady state. The means of products and of their
-//! derivatives are those of point values, `∂⟨u_i u_n⟩ = ⟨u_n ∂u_i + u_i ∂u_n⟩`; only the diffusion has a
+//! derivatives are those of point values, `∂⟨u_i u_n⟩ = ⟨u_n ∂u_i + u_i ∂u_n⟩`; only diffusion has a
 //! derivative of a mean along the line. A gas is taken as one of nearly constant density.
 //!
 //! # Source
@@ -29,22 +36,32 @@ use crate::monitors::kinetic_energy;
 use dgsuite_solve::flow::Law;
 use dgsuite_solve::post::line::derivative;
 
-/// The names of the terms.
-pub(super) const TERMS: [&str; 7] = [
+/// The names of the terms, before those of a closure and the residual.
+const TERMS: [&str; 6] = [
     "production",
     "dissipation",
     "turbulent_transport",
     "pressure_transport",
     "viscous_diffusion",
     "convection",
-    "residual",
 ];
+
+/// The names of the terms of a closure.
+const OF_CLOSURE: [&str; 2] = ["eddy_dissipation", "eddy_diffusion"];
+
+/// The names of the terms, the residual last, with or without a closure.
+pub(super) fn terms(closure: bool) -> Vec<&'static str> {
+    let of_closure = if closure { &OF_CLOSURE[..] } else { &[] };
+    [&TERMS, of_closure, &["residual"]].concat()
+}
 
 /// What a budget is made of.
 pub(super) struct Budget {
     /// The direction of the line.
     pub(super) axis: usize,
     dim: usize,
+    /// Whether the flow has a closure.
+    closure: bool,
     /// The formulas whose means it needs, and their names.
     pub(super) formulas: Vec<(String, Formula)>,
 }
@@ -86,10 +103,24 @@ impl Budget {
             texts.push((slope, format!("{u}_{x}")));
             texts.push((product, format!("{u}_{x}*{n} + {u}*{n}_{x}")));
         }
+        let closure = law.closure().is_some();
+        let stress = |i: usize| format!("EddyViscosity*({}_{x} + {n}_{})", COMPONENTS[i], AXES[i]);
+        let stresses: Vec<[String; 2]> = COMPONENTS[..dim]
+            .iter()
+            .enumerate()
+            .map(|(i, u)| [format!("stress of {u}"), stress(i)])
+            .collect();
+        if closure {
+            let work = (0..dim).map(|i| format!("{}*{}", COMPONENTS[i], stress(i))).collect::<Vec<_>>();
+            let strain = kinetic_energy::strain(dim).join(" + ");
+            texts.push(("eddies", format!("EddyViscosity*({strain})")));
+            texts.push(("work of stress", work.join(" + ")));
+            texts.extend(stresses.iter().map(|[name, text]| (name.as_str(), text.clone())));
+        }
         let parse = |(name, text): (&str, String)| {
             Ok((name.to_owned(), kinetic_energy::formula("monitors.profile.budget", &text, context)?))
         };
-        Ok(Self { axis, dim, formulas: each(texts.into_iter().map(parse))? })
+        Ok(Self { axis, dim, closure, formulas: each(texts.into_iter().map(parse))? })
     }
 
     /// The terms, `[term][point]`, at points of the line with these coordinates `x_n`, from the means of the
@@ -102,17 +133,20 @@ impl Budget {
         energy: &[f64],
         means: &[Vec<f64>],
     ) -> Vec<Vec<f64>> {
+        let names = self.names();
         let [nu, rho, p, p_slope, p_flux, gradients, k_slope, k_flux, of_components @ ..] = means else {
-            return vec![vec![f64::NAN; x.len()]; TERMS.len()];
+            return vec![vec![f64::NAN; x.len()]; names.len()];
         };
         let (dim, n) = (self.dim, self.axis);
+        let (of_components, of_closure) = of_components.split_at(2 * dim);
         let (slope, product) = (|i: usize| &of_components[2 * i], |i: usize| &of_components[2 * i + 1]);
         let sum = |term: &dyn Fn(usize) -> f64| (0..dim).map(term).sum::<f64>();
         // ∂k without the energy of the mean.
         let rise = |q: usize| k_slope[q] - sum(&|i| velocity[i][q] * slope(i)[q]);
         let diffusive: Vec<f64> = (0..x.len()).map(|q| nu[q] * rise(q)).collect();
         let diffusion = derivative(x, &diffusive);
-        let mut terms = vec![Vec::with_capacity(x.len()); TERMS.len()];
+        let eddies = self.of_closure(x, velocity, &slope, of_closure);
+        let mut terms = vec![Vec::with_capacity(x.len()); names.len()];
         for q in 0..x.len() {
             let (u, g) = (|i: usize| velocity[i][q], |i: usize| slope(i)[q]);
             let production = -sum(&|i| (products[i][q] - u(i) * u(n)) * g(i));
@@ -125,6 +159,7 @@ impl Budget {
                 + sum(&|i| 2.0 * u(i) * g(i) * u(n) + u(i) * u(i) * g(n));
             let pressed = (p_flux[q] - p_slope[q] * u(n) - p[q] * g(n)) / rho[q];
             let all = [production, dissipation, -carried, -pressed, diffusion[q], -u(n) * rise(q)];
+            let all: Vec<f64> = all.into_iter().chain(eddies.iter().map(|term| term[q])).collect();
             let residual = all.iter().sum::<f64>();
             terms
                 .iter_mut()
@@ -133,12 +168,33 @@ impl Budget {
         }
         terms
     }
+
+    /// The names of the terms.
+    pub(super) fn names(&self) -> Vec<&'static str> {
+        terms(self.closure)
+    }
+
+    /// The terms of the closure, from the means of its formulas; none without one.
+    fn of_closure<'m>(
+        &self,
+        x: &[f64],
+        velocity: &[Vec<f64>],
+        slope: &dyn Fn(usize) -> &'m Vec<f64>,
+        means: &[Vec<f64>],
+    ) -> Vec<Vec<f64>> {
+        let [eddies, work, stress @ ..] = means else { return Vec::new() };
+        let of_mean =
+            |q: usize, of: &dyn Fn(usize) -> f64| (0..self.dim).map(|i| stress[i][q] * of(i)).sum::<f64>();
+        let dissipation = |q: usize| of_mean(q, &|i| slope(i)[q]) - eddies[q];
+        let flux: Vec<f64> = (0..x.len()).map(|q| work[q] - of_mean(q, &|i| velocity[i][q])).collect();
+        vec![(0..x.len()).map(dissipation).collect(), derivative(x, &flux)]
+    }
 }
 
 /// The largest absolute residual as a share of the largest production, over the points with both.
 pub(super) fn share(terms: &[Vec<f64>]) -> f64 {
     let largest = |term: &[f64]| term.iter().filter(|x| x.is_finite()).fold(0.0_f64, |m, x| m.max(x.abs()));
-    largest(&terms[TERMS.len() - 1]) / largest(&terms[0])
+    terms.last().map_or(0.0, |residual| largest(residual)) / largest(&terms[0])
 }
 
 #[cfg(test)]
@@ -203,7 +259,14 @@ mod tests {
             means.push(column(&|y, a| d(i, y, a)));
             means.push(column(&|y, a| slope(|y| state(y, a)[i] * state(y, a)[1], y)));
         }
-        let budget = Budget { axis: 1, dim: 3, formulas: Vec::new() };
+        // The stress of a closure in fluctuations that depend on y alone.
+        let eddy = |y: f64, a: f64| 0.1 + 0.05 * y * (a + 0.6).cos();
+        let rate = |i: usize, y: f64, a: f64| d(i, y, a) * if i == 1 { 2.0 } else { 1.0 };
+        let stress = |i: usize, y: f64, a: f64| eddy(y, a) * rate(i, y, a);
+        means.push(column(&|y, a| sum(&|i| stress(i, y, a) * d(i, y, a))));
+        means.push(column(&|y, a| sum(&|i| stress(i, y, a) * state(y, a)[i])));
+        means.extend((0..3).map(|i| column(&|y, a| stress(i, y, a))));
+        let budget = Budget { axis: 1, dim: 3, closure: true, formulas: Vec::new() };
         let terms = budget.terms(&x, &velocity, &products, &energy, &means);
         let k = |y: f64| mean(|a| 0.5 * sum(&|i| fluctuation(y, a)[i].powi(2)));
         let moment = |y: f64, i: usize| mean(|a| fluctuation(y, a)[i] * fluctuation(y, a)[1]);
@@ -217,12 +280,25 @@ mod tests {
                 -slope(|y| moment(y, 3), y) / 2.0,
                 NU * slope(|y| slope(k, y), y),
                 -mean(|a| state(y, a)[1]) * slope(k, y),
+                -mean(|a| {
+                    sum(&|i| {
+                        (stress(i, y, a) - mean(|a| stress(i, y, a))) * slope(|y| fluctuation(y, a)[i], y)
+                    })
+                }),
+                slope(
+                    |y| {
+                        mean(|a| {
+                            sum(&|i| (stress(i, y, a) - mean(|a| stress(i, y, a))) * fluctuation(y, a)[i])
+                        })
+                    },
+                    y,
+                ),
             ];
             let found: Vec<f64> = terms.iter().map(|term| term[q]).collect();
-            for (name, (found, expected)) in TERMS.iter().zip(found.iter().zip(expected)) {
+            for (name, (found, expected)) in budget.names().iter().zip(found.iter().zip(expected)) {
                 assert!((found - expected).abs() < 1e-6, "{name} at {y}: {found} {expected}");
             }
-            assert!((found[6] - expected.iter().sum::<f64>()).abs() < 1e-5);
+            assert!((found[8] - expected.iter().sum::<f64>()).abs() < 1e-5);
         }
         assert!(share(&terms) > 0.1);
     }
