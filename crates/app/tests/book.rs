@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::{Command, CommandFactory};
 use dgsuite::cli::Cli;
 use dgsuite::code::{self, Code};
+use dgsuite::file::node::{Node, Value};
 use dgsuite::file::problem::InputError;
 use dgsuite::file::source::Source;
 use dgsuite::job::Job;
@@ -131,4 +132,77 @@ fn missing(command: &Command, name: &str, page: &str) -> Vec<String> {
 fn the_page_of_commands_has_every_command_and_option() {
     let lacks = missing(&Cli::command(), "dgsuite", &page("commands.md"));
     assert!(lacks.is_empty(), "docs/src/commands.md does not mention {lacks:?}");
+}
+
+/// Whether a file sets a key, at any depth and as the last part of a dotted key too: to this value, to one of
+/// several in a study, or to a section that begins with it.
+fn sets(node: &Node, key: &str, value: Option<&str>) -> bool {
+    let is = |node: &Node| match &node.value {
+        Value::Text(text) => value.is_none_or(|value| text == value),
+        Value::Bool(flag) => value.is_none_or(|value| flag.to_string() == value),
+        Value::Number(x) => value.is_none_or(|value| x.to_string() == value),
+        Value::Map(entries) => value.is_none_or(|value| entries.iter().any(|entry| entry.key == value)),
+        Value::List(_) | Value::Null => value.is_none(),
+    };
+    let within = |node: &Node| match &node.value {
+        Value::List(items) => is(node) || items.iter().any(is),
+        _ => is(node),
+    };
+    match &node.value {
+        Value::Map(entries) => entries.iter().any(|entry| {
+            let named = entry.key.rsplit('.').next() == Some(key);
+            named && within(&entry.node) || sets(&entry.node, key, value)
+        }),
+        Value::List(items) => items.iter().any(|item| sets(item, key, value)),
+        // A quantity stands in formulas.
+        Value::Text(text) => value.is_none() && text.contains(key) && key.starts_with(char::is_uppercase),
+        _ => false,
+    }
+}
+
+/// The parts of a text in backticks.
+fn spans(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn each_advice_about_turbulence_has_an_example_that_sets_it() {
+    let page = page("turbulence.md");
+    let rows: Vec<Vec<&str>> = page
+        .split_once("| advice | set | example |\n|---|---|---|\n")
+        .unwrap()
+        .1
+        .lines()
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.trim_matches('|').split(" | ").collect())
+        .collect();
+    assert!(rows.len() > 10);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for row in &rows {
+        let [advice, set, examples] = row[..] else { panic!("{row:?} is no row of advice") };
+        let (set, examples) = (spans(set), spans(examples));
+        assert!(!set.is_empty() && !examples.is_empty(), "{advice}");
+        for example in examples {
+            let text = std::fs::read_to_string(root.join(example)).unwrap();
+            let document = Document::parse(&Source::new(example, &text), &root, "case", false, &[]).unwrap();
+            for one in &set {
+                let (key, value) = one.split_once(": ").map_or((*one, None), |(k, v)| (k, Some(v)));
+                assert!(sets(&document.root, key, value), "{example} does not set {one}: {advice}");
+            }
+        }
+    }
+    // Each closure and each model of a wall is in an example, and each section about one has its rows.
+    let all: Vec<&str> = rows.iter().flat_map(|row| spans(row[1])).collect();
+    let closures = ["none", "smagorinsky", "wale", "vreman", "sigma"].map(|word| format!("closure: {word}"));
+    let models = ["reichardt", "spalding"].map(|word| format!("model: {word}"));
+    for one in closures.iter().chain(&models) {
+        assert!(all.contains(&one.as_str()), "{one} has no example");
+    }
+    for section in page.lines().filter_map(|line| line.strip_prefix("## ")) {
+        let part = page.split(&format!("\n## {section}\n")).nth(1).unwrap();
+        let part = part.split("\n## ").next().unwrap();
+        let link = format!("](#{})", section.to_lowercase().replace(' ', "-"));
+        let of_rows = rows.iter().any(|row| row[0].contains(&link));
+        assert!(of_rows || part.contains("`examples/"), "the section {section} has no example");
+    }
 }
