@@ -1,7 +1,7 @@
 //! Finds linelets: chains of elements that are strongly coupled across their long faces.
 
 use super::Linelets;
-use crate::elliptic::{Beyond, Space};
+use crate::elliptic::{Beyond, EllipticBoundary, Space};
 use crate::lanes::simd::PackScalar;
 use crate::space::geometry::{cross, dot};
 use dgsuite_basis::Shape;
@@ -179,7 +179,24 @@ impl<T: PackScalar> Space<T> {
             }
             out.push(line);
         }
+        if out.first().is_some_and(|line| line.len() == n) && self.determines_gradients_only() {
+            cut_in_two(&mut out);
+        }
         out
+    }
+
+    /// Whether no boundary of the problem determines a value, so that without λ a constant is free.
+    fn determines_gradients_only(&self) -> bool {
+        (0..self.problem.mesh.n_elements()).all(|e| {
+            (0..self.problem.mesh.shape(e).n_faces()).all(|f| match self.across(e, f) {
+                Beyond::Element { .. } => true,
+                Beyond::Boundary(b) => match self.problem.boundary(b) {
+                    EllipticBoundary::Dirichlet => false,
+                    EllipticBoundary::Neumann => true,
+                    EllipticBoundary::Robin { alpha } => alpha == 0.0,
+                },
+            })
+        })
     }
 
     /// `κ |E| / h²` of each side, up to a factor of its shape, with the mean of κ over the face.
@@ -199,6 +216,17 @@ impl<T: PackScalar> Space<T> {
         };
         let Ok(all) = self.in_pieces(of_element);
         all
+    }
+}
+
+/// Cuts the only line, which has all elements, at its middle. Its block would be the operator itself, which is
+/// singular on constants; those of its halves are not. A line of one element is left out.
+fn cut_in_two(lines: &mut Vec<Vec<Link>>) {
+    let Some(mut first) = lines.pop() else { return };
+    let mut second = first.split_off(first.len() / 2);
+    if let (Some(link), false) = (second.first_mut(), first.is_empty()) {
+        link.face = None;
+        lines.extend([first, second]);
     }
 }
 

@@ -30,6 +30,35 @@ fn random(a: &Sipdg<f64>, seed: u64) -> Vec<f64> {
     out
 }
 
+/// A single row of stretched elements: one line would be the whole operator, which is singular where nothing
+/// prescribes a value.
+#[test]
+fn a_row_of_elements_without_prescribed_values_is_cut_in_two() {
+    for (shape, cells, lines) in [
+        (Shape::Triangle, [3, 1, 1], 2),
+        (Shape::Triangle, [1, 5, 1], 2),
+        (Shape::Quadrilateral, [3, 1, 1], 2),
+    ] {
+        let mut mesh = generate::Box { cells, ..generate::Box::unit(shape, 1) }.build().expect("a box");
+        let along = cells.iter().position(|n| *n > 1).unwrap_or(0);
+        mesh.map(|mut x| {
+            x[along] /= 4.0;
+            x
+        })
+        .expect("affine");
+        let mesh = Arc::new(mesh);
+        for (condition, found) in [(EllipticBoundary::Neumann, lines), (EllipticBoundary::Dirichlet, 1)] {
+            let conditions = everywhere(&mesh, condition);
+            let options = SipdgOptions::new(2);
+            let a = Sipdg::new(Arc::clone(&mesh), &options, &|_, _| 1.0, &|_, _| 0.0, &conditions, host(1))
+                .expect("an operator");
+            assert_eq!(a.linelets().elements().len(), found, "{shape} {cells:?} {condition:?}");
+            let r = random(&a, 5);
+            assert!(dot(&apply(&a, &r), &r) > 0.0, "{shape} {cells:?} {condition:?}");
+        }
+    }
+}
+
 #[test]
 fn it_is_symmetric_and_positive_for_all_shapes() {
     for (shape, dim, n) in SHAPES {
