@@ -21,8 +21,8 @@
 //! **Diffusion.** The largest eigenvalue `σ` of BR2, with mirrored values of the neighbours, is homogeneous
 //! of degree two in the inverse heights: `σ = Σ_f C_f w_f²`, exact on boxes. `C_f` is the largest value over
 //! a few affine elements. On curved elements `w_f` is the mean over the face, and `σ` is multiplied by the
-//! square of the ratio of the element's τ to the τ of the mean weights. Collocated quadrilaterals and
-//! hexahedra use the largest `w_f` at their nodes if that gives more.
+//! square of the ratio of the element's τ to the τ of the mean weights. Quadrilaterals and hexahedra use the
+//! largest `w_f` at their volume points if that gives more: modes can be where the element is thinnest.
 //!
 //! Hence the step is `Δt = S / (τ λ + σ ν)`, where `S` is the largest product of step and spectral radius for
 //! which the time integration scheme is stable.
@@ -80,9 +80,8 @@ pub(crate) fn add_bounds<T: PackScalar>(group: &mut Group<T>, eta: Option<f64>, 
                 radius = radii[slot] * spectra.undamped();
                 factor = (radius / of_means).max(1.0);
                 sigma *= factor.powi(2);
-                // With collocated nodes, which carry the metric, modes of high order depend on its largest
-                // value alone.
-                if let (Some(c), true) = (diffusion, part.collocated && part.reference.tensor.is_some()) {
+                // Modes can be where the element is thinnest.
+                if let (Some(c), true) = (diffusion, part.reference.tensor.is_some()) {
                     let square = |f: usize| largest_weight(part, slot, lanes, f).powi(2);
                     sigma = sigma.max((0..faces).map(|f| c[0] * square(f)).sum());
                 }
