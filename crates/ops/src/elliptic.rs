@@ -94,7 +94,7 @@ pub use block_jacobi::BlockInverse;
 pub use boundary_points::above::{PointsAbove, SharedPlaces};
 pub use boundary_points::{BoundaryPoints, Triplet};
 pub use continuous::VertexInterpolation;
-pub use field::EllipticErrors;
+pub use field::{EllipticErrors, Force, ForceTables};
 pub use flux_points::FluxPoints;
 
 pub use linelets::{LineletInverse, LineletSummary, Linelets};

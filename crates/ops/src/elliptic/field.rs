@@ -3,6 +3,10 @@
 //! Right-hand sides and errors use a cubature finer than the operator's and run element by
 //! element in double precision, in parallel over elements and with results in the order of the mesh.
 
+mod forces;
+
+pub use forces::{Force, ForceTables};
+
 use super::space::ElementTerms;
 use super::{Beyond, BoundaryField, EllipticBoundary, Field, GradientField, Sipdg, Space};
 use crate::fields::Sample;

@@ -4,7 +4,7 @@ use super::components::Components;
 use super::machine::{AtNodes, Machine};
 use crate::SystemError;
 use dgsuite_gpu::{GpuError, Vector};
-use dgsuite_ops::elliptic::Sipdg;
+use dgsuite_ops::elliptic::{ForceTables, Sipdg};
 use dgsuite_physics::Source;
 use dgsuite_physics::trace::StateRecording;
 use std::sync::Arc;
@@ -49,6 +49,43 @@ impl<V: Vector<Scalar = f64>> Forcing<V> {
     }
 }
 
+/// A force of place and time, with the loads by which a pressure balances gradients.
+pub(super) struct GivenForce<V> {
+    source: Arc<dyn Source>,
+    sipdg: Arc<Sipdg<f64>>,
+    tables: ForceTables,
+    at: Option<f64>,
+    field: Components<V>,
+}
+
+impl<V: Vector<Scalar = f64>> GivenForce<V> {
+    fn new(
+        source: Arc<dyn Source>,
+        sipdg: &Arc<Sipdg<f64>>,
+        like: &Components<V>,
+    ) -> Result<Self, SystemError> {
+        let tables = sipdg.force_tables()?;
+        Ok(Self { source, sipdg: Arc::clone(sipdg), tables, at: None, field: like.zeros_like()? })
+    }
+
+    /// The force at time `t`.
+    fn at<M: Machine<V = V>>(&mut self, machine: &M, t: f64) -> Result<&Components<V>, GpuError> {
+        if self.at.is_none_or(|at| at != t && !self.source.is_steady()) {
+            let source = &self.source;
+            let fields = self.sipdg.forces(&self.tables, &|x| {
+                let mut values = vec![Vec::new(); source.n_fields()];
+                source.eval(t, x, &mut values);
+                values
+            });
+            for (field, values) in self.field.0.iter_mut().zip(&fields) {
+                *field = machine.upload(values)?;
+            }
+            self.at = Some(t);
+        }
+        Ok(&self.field)
+    }
+}
+
 /// A force that depends on the scalars: buoyancy, and formulas.
 pub(super) struct OfScalars<V> {
     formulas: Box<dyn AtNodes<V>>,
@@ -57,7 +94,7 @@ pub(super) struct OfScalars<V> {
 
 /// All forces per mass on a fluid.
 pub(super) struct Forces<V> {
-    given: Option<Forcing<V>>,
+    given: Option<GivenForce<V>>,
     of_scalars: Option<OfScalars<V>>,
 }
 
@@ -65,11 +102,11 @@ impl<V: Vector<Scalar = f64>> Forces<V> {
     /// A force of place and time, and one of this number of scalars; velocities are as `like`.
     pub(super) fn new<M: Machine<V = V>>(
         machine: &M,
-        (sipdg, like): (&Sipdg<f64>, &Components<V>),
+        (sipdg, like): (&Arc<Sipdg<f64>>, &Components<V>),
         given: Option<Arc<dyn Source>>,
         of_scalars: Option<(StateRecording, usize)>,
     ) -> Result<Self, SystemError> {
-        let given = given.map(|source| Forcing::new(source, sipdg, like)).transpose()?;
+        let given = given.map(|source| GivenForce::new(source, sipdg, like)).transpose()?;
         let prepared = |(formulas, scalars)| -> Result<OfScalars<V>, SystemError> {
             Ok(OfScalars { formulas: machine.at_nodes(formulas, scalars)?, field: like.zeros_like()? })
         };
