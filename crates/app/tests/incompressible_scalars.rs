@@ -1,12 +1,13 @@
 //! Scalars in incompressible flow against exact solutions: orders, conservation, buoyancy, restarts, threads.
 
 use dgsuite_mesh::{Mesh, Shape, generate};
+use dgsuite_physics::exact::OneField;
 use dgsuite_physics::formula::{Formula, Names};
 use dgsuite_physics::incompressible::ScalarFormulas;
 use dgsuite_physics::source::FormulaSource;
 use dgsuite_physics::trace::{Recording, StateRecording, Sym};
-use dgsuite_physics::{Exact, Real};
-use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Setup};
+use dgsuite_physics::{Exact, Incompressible as Momentum, Real};
+use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Setup, SourceTerm};
 use dgsuite_solve::incompressible::{
     Buoyancy, Incompressible, Scalar, ScalarCondition, ScalarData, Splitting, Subcycling, TEMPERATURE,
 };
@@ -233,6 +234,143 @@ fn a_stratified_fluid_stays_at_rest() {
         // Accelerations of 100 are balanced to the tolerance of the pressure, 1e-8.
         let speed = norms.linf[0].max(norms.linf[1]);
         assert!(speed < 1e-6 && norms.linf[2] < 1e-5 && norms.linf[3] < 1e-6, "{:?}", norms.linf);
+    }
+}
+
+/// Warm fluid above cold, with a velocity that is small: gravity waves, which friction damps. What a velocity
+/// that is not quite free of divergence does to the temperature must not become work of buoyancy.
+#[test]
+fn a_stable_stratification_damps_small_motions() {
+    let state = function(&["0.001*sin(7*x)*cos(5*y)", "0.001*cos(11*x)", "25*y^2", "5*y"]);
+    let rest = function(&["0", "0", "0", "5*y"]);
+    for (shape, order, splitting, subcycles) in [
+        (Shape::Quadrilateral, 3, Splitting::Dual, None),
+        (Shape::Triangle, 3, Splitting::PressureCorrection { rotational: true }, None),
+        (Shape::Quadrilateral, 4, Splitting::Dual, Some(Subcycling::Number(2))),
+    ] {
+        let buoyancy = Some(Buoyancy { gravity: [0.0, -10.0, 0.0], expansion: 1.0, reference: 0.0 });
+        let mut of = Incompressible { buoyancy, splitting, subcycles, ..law(1e-4, 1e-4) };
+        of.velocity.tolerance = 1e-11;
+        of.pressure.tolerance = 1e-11;
+        let conditions = [("ymin", value("0")), ("ymax", value("5"))];
+        let mut of = setup(square(shape, 3), of, order, &state, &conditions);
+        let wall = BoundaryKind::NoSlipWall { velocity: None, temperature: None, data: None };
+        of.boundaries.values_mut().for_each(|kind| *kind = wall.clone());
+        let mut solver = start(of, &state);
+        march(&mut solver, 0.02, 4.0);
+        let norms = solver.errors(rest.as_ref(), 4.0);
+        let speed = norms.l2[0].max(norms.l2[1]);
+        assert!(speed < 1e-3 && norms.l2[3] < 1e-3, "{shape} {splitting:?}: {:?}", norms.l2);
+    }
+}
+
+/// A force that is a gradient changes the pressure alone, whether its potential is a polynomial or not.
+#[test]
+fn a_force_that_is_a_gradient_moves_nothing() {
+    let [fx, fy] = ["100*pi*cos(pi*x)*sin(pi*y)", "100*pi*sin(pi*x)*cos(pi*y)"];
+    let rest = function(&["0", "0", "0"]);
+    let mut bent = square(Shape::Quadrilateral, 3);
+    bent.elevate(2).expect("elevation");
+    bent.map(|[x, y, z]| [x + 0.05 * (3.0 * y).sin(), y, z]).expect("a map that does not fold");
+    let correction = Splitting::PressureCorrection { rotational: true };
+    // The velocity would be 0.05 to 0.3 with the values of the force at the nodes.
+    for (mesh, order, splitting, most) in [
+        (square(Shape::Quadrilateral, 4), 3, correction, 5e-6),
+        (square(Shape::Quadrilateral, 4), 3, Splitting::Dual, 2e-3),
+        (square(Shape::Triangle, 4), 3, correction, 1e-4),
+        (square(Shape::Triangle, 4), 3, Splitting::Dual, 1e-2),
+        (bent, 3, correction, 1e-3),
+    ] {
+        let mut of = Incompressible { splitting, ..Incompressible::new(1e-6) };
+        of.pressure.tolerance = 1e-10;
+        let mut of = setup(mesh, of, order, &rest, &[]);
+        of.scalars.clear();
+        let texts = [("u", fx), ("v", fy)].map(|(name, text)| (name.to_owned(), text.to_owned()));
+        let of_flow = Momentum { viscosity: 1e-6 };
+        let force = FormulaSource::parse::<_, 2, 3>(&of_flow, &texts.into(), &Names::space_time());
+        of.source = Some(SourceTerm::Given(Arc::new(force.expect("formulas"))));
+        let mut solver = start(of, &rest);
+        march(&mut solver, 0.01, 1.0);
+        let l2 = solver.errors(rest.as_ref(), 1.0).l2;
+        let speed = l2[0].max(l2[1]);
+        println!("{splitting:?}, order {order}: {speed:e}");
+        assert!(speed < most, "{splitting:?}, order {order}: {speed:e}");
+    }
+}
+
+/// A solution by formulas: the velocity, the pressure, the temperature and another scalar.
+fn convected(g: &str) -> Arc<dyn Exact> {
+    let of = |text: &str| format!("{g}*({text})");
+    function(&[
+        &of("sin(2*x)*cos(2*y)"),
+        &of("-cos(2*x)*sin(2*y)"),
+        &of("sin(x + y)"),
+        &format!("1 + 0.3*{g}*sin(x + 2*y)"),
+        &of("cos(3*x - y)"),
+    ])
+}
+
+/// L² errors of velocity, pressure and scalars of that solution at the time 0.2, with buoyancy, and with a
+/// diffusivity of the temperature that varies or not.
+fn manufactured(mesh: Mesh, order: usize, g: &str, varies: bool, time: Time) -> [f64; 4] {
+    let (time_order, dt, subcycles) = time;
+    let state = convected(g);
+    let buoyancy = Some(Buoyancy { gravity: [0.0, -10.0, 0.0], expansion: 0.5, reference: 1.0 });
+    let mut of = Incompressible { time_order, subcycles, buoyancy, ..law(0.05, 0.05) };
+    let varying = |w: &[Sym], _: Sym, _: &[Sym; 3]| vec![Sym::lit(0.05) + Sym::lit(0.004) * w[0]];
+    let formula = varies.then(|| recorded(&["0.05 + 0.004*T"], varying));
+    of.scalars = vec![Scalar { formula, ..Scalar::new(TEMPERATURE, 0.05) }, Scalar::new("dye", 0.03)];
+    of.velocity.tolerance = 1e-11;
+    of.pressure.tolerance = 1e-11;
+    let mut of = setup(mesh, of, order, &state, &[]);
+    let names: Vec<String> = of.boundaries.keys().cloned().collect();
+    let given = |field: usize| ScalarData {
+        conditions: names
+            .iter()
+            .map(|name| {
+                let one = OneField { of: Arc::clone(&state), field };
+                (name.clone(), ScalarCondition::Value(Arc::new(one)))
+            })
+            .collect(),
+        ..ScalarData::default()
+    };
+    of.scalars = vec![given(3), given(4)];
+    of.source = Some(SourceTerm::Manufactured(Arc::clone(&state)));
+    let mut solver = start(of, &state);
+    march(&mut solver, dt, 0.2);
+    let l2 = solver.errors(state.as_ref(), solver.time()).l2;
+    [l2[0].hypot(l2[1]), l2[2], l2[3], l2[4]]
+}
+
+#[test]
+fn the_force_and_the_sources_of_a_solution_make_it_one() {
+    let curved = |n: usize| {
+        let mut mesh = square(Shape::Quadrilateral, n);
+        mesh.elevate(2).expect("elevation");
+        mesh.map(|[x, y, z]| [x + 0.05 * (3.0 * y).sin(), y, z]).expect("a map that does not fold");
+        mesh
+    };
+    let of_space: [(&str, usize, &dyn Fn(usize) -> Mesh); 3] = [
+        ("triangles", 3, &|n| square(Shape::Triangle, n)),
+        ("quadrilaterals", 2, &|n| square(Shape::Quadrilateral, n)),
+        ("curved", 3, &curved),
+    ];
+    for (name, order, mesh) in of_space {
+        let [coarse, fine] = [2, 4].map(|n| manufactured(mesh(n), order, "1", true, (2, 0.005, None)));
+        let rates = [0, 1, 2, 3].map(|k| (coarse[k] / fine[k]).log2());
+        let least = [0.6, -0.3, 0.6, 0.6].map(|more| order as f64 + more);
+        assert!(rates.iter().zip(least).all(|(rate, least)| *rate > least), "{name}: {rates:?}");
+    }
+    for (time_order, subcycles, least) in
+        [(2, None, 1.8), (3, None, 2.6), (2, Some(Subcycling::Number(2)), 1.7)]
+    {
+        let at = |dt: f64| {
+            let time = (time_order, dt, subcycles);
+            manufactured(square(Shape::Quadrilateral, 2), 7, "cos(3*t)", false, time)
+        };
+        let (coarse, fine) = (at(0.01), at(0.005));
+        let rates = [0, 2, 3].map(|k| (coarse[k] / fine[k]).log2());
+        assert!(rates.iter().all(|rate| *rate > least), "order {time_order}, {subcycles:?}: {rates:?}");
     }
 }
 

@@ -18,7 +18,7 @@ pub use outflow::OpenPressure;
 pub use penalty::{Penalty, PenaltyFlux};
 pub use scalar_force::{Buoyancy, force_of_scalars};
 pub use scalar_formulas::ScalarFormulas;
-pub use transport::{Transport, TransportFlux};
+pub use transport::{AdvectiveFlux, Transport, TransportFlux};
 pub use variable_viscosity::{NoFlux, VariableDiffusivity, VariableViscosity, ViscosityFormula};
 pub use with_scalars::WithScalars;
 

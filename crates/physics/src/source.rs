@@ -4,7 +4,7 @@ mod formulas;
 mod manufactured;
 
 pub use formulas::FormulaSource;
-pub use manufactured::{Manufactured, SourceError, source_of};
+pub use manufactured::{Manufactured, ScalarDiffusivity, SourceError, source_of};
 
 use crate::trace::{Parameters, TraceError};
 

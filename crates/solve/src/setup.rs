@@ -522,8 +522,13 @@ impl Setup {
         Self { form: Form::Split, split_flux: flux, ..self.collocated() }
     }
 
-    /// The source term for which `exact` is a solution.
+    /// The source term for which `exact` is a solution; of incompressible flow the force.
     pub(super) fn manufactured(&self, exact: &dyn Exact) -> Result<Arc<dyn Source>, SystemError> {
+        if let Law::Incompressible(law) = &self.law
+            && !law.scalars.is_empty()
+        {
+            return Ok(Arc::new(law.manufactured(self.mesh.dim(), exact)?.0));
+        }
         let context = Context { dim: self.mesh.dim(), model: self.law.model(), period: [0.0; 3] };
         Ok(Arc::new(Manufactured::for_model(&context, exact)?))
     }

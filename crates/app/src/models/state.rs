@@ -9,6 +9,7 @@ use super::initial_waves::WavesSpec;
 use super::scalars::{self, OnBoundary};
 use super::wall_model;
 use crate::own;
+use dgsuite_physics::exact::catalogue;
 use dgsuite_solve::incompressible::Backflow;
 use dgsuite_solve::own::OwnCondition;
 
@@ -30,7 +31,9 @@ pub enum StateSpec {
         name: Located<String>,
         /// The parameters that were given.
         parameters: Vec<Located<f64>>,
-        /// No parameters were given.
+        /// What else stands beside the name: formulas of the scalars of incompressible flow.
+        scalars: Vec<Formula>,
+        /// Nothing but the name was given.
         bare: bool,
     },
     /// A formula for each primitive variable.
@@ -130,11 +133,20 @@ impl StateSpec {
         name: Located<String>,
         is_parameter: impl Fn(&str) -> bool,
     ) -> Result<Self, InputError> {
-        let given = section.entries().iter().filter(|e| is_parameter(&e.key) && !is_null(&e.node));
-        let parameters = given
-            .map(|e| section.constants().number(&e.node, &section.key(&e.key)))
-            .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self::Named { name, bare: parameters.is_empty(), parameters })
+        let entries = catalogue().iter().filter(|entry| entry.name == name.value);
+        let known: Vec<&str> = entries.flat_map(|entry| entry.parameters).map(|of| of.name).collect();
+        let (mut parameters, mut scalars) = (Vec::new(), Vec::new());
+        for e in section.entries().iter().filter(|e| is_parameter(&e.key) && !is_null(&e.node)) {
+            let key = section.key(&e.key);
+            match section.constants().text(&e.node, &key) {
+                Ok(text) if !known.is_empty() && !known.contains(&e.key.as_str()) => {
+                    let variable = Located { value: e.key.clone(), key, place: e.place.clone() };
+                    scalars.push(Formula { variable, text });
+                }
+                _ => parameters.push(section.constants().number(&e.node, &key)?),
+            }
+        }
+        Ok(Self::Named { name, bare: parameters.is_empty() && scalars.is_empty(), parameters, scalars })
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::exact::{Context, ExactError, by_name};
 use dgsuite_physics::formula::Formula;
-use dgsuite_physics::trace::StateRecording;
+use dgsuite_physics::trace::{Recording, StateRecording, Sym};
 use dgsuite_physics::{Exact, Source};
 
 use super::initial_waves::WavesSpec;
@@ -63,35 +63,73 @@ impl States<'_> {
         match spec {
             StateSpec::Formulas { formulas, place, path } => self.formulas(formulas, place, path),
             StateSpec::Named { name, bare: true, .. } => match self.initial {
-                Some(StateSpec::Named { name: first, parameters, .. }) if first.value == name.value => {
-                    self.named(name, parameters)
+                Some(StateSpec::Named { name: first, parameters, scalars, .. })
+                    if first.value == name.value =>
+                {
+                    self.named(name, parameters, scalars)
                 }
-                _ => self.named(name, &[]),
+                _ => self.named(name, &[], &[]),
             },
-            StateSpec::Named { name, parameters, .. } => self.named(name, parameters),
+            StateSpec::Named { name, parameters, scalars, .. } => self.named(name, parameters, scalars),
         }
     }
 
+    /// A solution by name, with the formulas that stand beside it for the scalars of the law.
     fn named(
         &self,
         name: &Located<String>,
         parameters: &[Located<f64>],
+        beside: &[FormulaSpec],
     ) -> Result<Arc<dyn Exact>, InputError> {
-        if let Law::Incompressible(law) = self.variables.law()
-            && let Some(scalar) = law.scalars.first()
-        {
-            let instead = format!(
-                "it has no `{}`; give formulas, as in `exact: {{ u: …, v: …, p: …, {}: … }}`",
-                scalar.name, scalar.name
-            );
+        let names = match self.variables.law() {
+            Law::Incompressible(law) => law.scalars.iter().map(|scalar| scalar.name).collect(),
+            _ => Vec::new(),
+        };
+        let is_scalar = |of: &FormulaSpec| names.contains(&of.variable.value.as_str());
+        let strange = beside.iter().filter(|of| !is_scalar(of));
+        let mut given: BTreeMap<String, f64> =
+            parameters.iter().map(|p| (last_key(&p.key).to_owned(), p.value)).collect();
+        // The catalogue does not know them either, and says so.
+        given.extend(strange.map(|of| (of.variable.value.clone(), 0.0)));
+        let flow = self.catalogued(name, parameters, (beside, &given))?;
+        if names.is_empty() {
+            return Ok(flow);
+        }
+        let section = name.key.rsplit_once('.').map_or("initial", |(section, _)| section);
+        let scalars =
+            each(names.iter().map(|scalar| match beside.iter().find(|of| of.variable.value == *scalar) {
+                Some(of) => self.constants.located_formula(&of.text, &COORDINATES),
+                None => {
+                    let expected = format!(
+                        "a formula for each of {}, beside the solution of the flow",
+                        names.join(", ")
+                    );
+                    let key = format!("{section}.{scalar}");
+                    Err(InputError::at(&name.place, Problem::MissingKey { key, expected }))
+                }
+            }))?;
+        let Some(flow) = flow.recorded() else {
+            let instead = "it has no scalars; give formulas".to_owned();
             let (key, value) = (name.key.clone(), name.value.clone());
             return Err(InputError::at(&name.place, Problem::Unsupported { key, value, instead }));
-        }
-        let given: BTreeMap<String, f64> =
-            parameters.iter().map(|p| (last_key(&p.key).to_owned(), p.value)).collect();
+        };
+        Ok(Arc::new(Recording::new(|t, [x, y, z]| {
+            let mut all: Vec<Sym> = flow.eval(t, &[x, y, z]);
+            all.extend(scalars.iter().map(|formula| formula.trace(&[x, y, z, t])));
+            all
+        })))
+    }
+
+    /// A solution of the catalogue, with the parameters `given`.
+    fn catalogued(
+        &self,
+        name: &Located<String>,
+        parameters: &[Located<f64>],
+        (beside, given): (&[FormulaSpec], &BTreeMap<String, f64>),
+    ) -> Result<Arc<dyn Exact>, InputError> {
         let model = self.variables.law().model();
         let context = Context { dim: self.variables.dim(), model, period: self.periods };
-        by_name(&name.value, &given, &context).map(Arc::from).map_err(|error| {
+        by_name(&name.value, given, &context).map(Arc::from).map_err(|error| {
             let culprit = match &error {
                 ExactError::UnknownParameter { name, .. } | ExactError::BadParameter { name, .. } => {
                     Some(name.as_str())
@@ -99,7 +137,9 @@ impl States<'_> {
                 _ => None,
             };
             let written = parameters.iter().find(|p| culprit == Some(last_key(&p.key)));
-            let place = written.map_or(&name.place, |p| &p.place);
+            let strange = beside.iter().find(|of| culprit == Some(of.variable.value.as_str()));
+            let place = written.map(|p| &p.place).or_else(|| strange.map(|of| &of.text.place));
+            let place = place.unwrap_or(&name.place);
             InputError::at(place, Problem::Exact { key: name.key.clone(), error })
         })
     }

@@ -219,10 +219,14 @@ impl PhysicsSpec {
         let source = source(section, "forcing")?;
         let flow_rate = FlowRateSpec::read(section)?;
         let scalars = ScalarSpec::read_all(section, viscosity)?;
-        if let (false, Some(SourceSpec::Manufactured(place))) = (scalars.is_empty(), &source) {
-            let instead = "with scalars, give formulas of the force and of each `source`".to_owned();
-            let (key, value) = (section.key("forcing"), "manufactured".to_owned());
-            return Err(InputError::at(place, Problem::Unsupported { key, value, instead }));
+        if let (Some(SourceSpec::Manufactured(_)), Some(given)) =
+            (&source, scalars.iter().find_map(|scalar| scalar.source.as_ref()))
+        {
+            let instead =
+                "`forcing: manufactured` derives the sources of scalars too: leave one of the two out";
+            let (key, value) = (given.key.clone(), given.value.clone());
+            let instead = instead.to_owned();
+            return Err(InputError::at(&given.place, Problem::Unsupported { key, value, instead }));
         }
         let buoyancy = BuoyancySpec::read(section)?;
         let closure = ClosureSpec::read(section)?;

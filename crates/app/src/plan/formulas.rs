@@ -109,7 +109,7 @@ impl RunningFormula {
 fn of_state(state: &StateSpec) -> impl Iterator<Item = &Located<String>> {
     let formulas = match state {
         StateSpec::Formulas { formulas, .. } => formulas.as_slice(),
-        StateSpec::Named { .. } => &[],
+        StateSpec::Named { scalars, .. } => scalars.as_slice(),
     };
     formulas.iter().map(|formula| &formula.text)
 }

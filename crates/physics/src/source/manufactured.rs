@@ -1,5 +1,9 @@
 //! The source term for which a given function is a solution, derived by dual numbers.
 
+mod scalars;
+
+pub use scalars::ScalarDiffusivity;
+
 use super::{Source, source_from_recording};
 use crate::advection::Advection;
 use crate::diffusion::{Diffusion, NoDiffusion};
@@ -74,7 +78,7 @@ impl Manufactured {
         L: Law<D, N>,
         V: Diffusion<D, N>,
     {
-        let state = formula::<N>(solution)?;
+        let state = recorded(N, solution)?;
         let recording = Recording::new(|t, x| source_of(law, diffusion, &state, t, &x));
         Ok(Self { recording })
     }
@@ -115,7 +119,7 @@ impl Manufactured {
         viscosity: f64,
         solution: &dyn Exact,
     ) -> Result<Self, SourceError> {
-        let state = formula::<N>(solution)?;
+        let state = recorded(N, solution)?;
         Ok(Self { recording: Recording::new(|t, x| force_of::<_, D, N>(viscosity, &state, t, &x)) })
     }
 
@@ -129,14 +133,14 @@ impl Manufactured {
 
 source_from_recording!(Manufactured);
 
-/// The formula of a solution with `N` unknowns.
-fn formula<const N: usize>(solution: &dyn Exact) -> Result<Recording, SourceError> {
-    if solution.n_fields() != N {
-        return Err(SourceError::WrongFields { expected: N, found: solution.n_fields() });
+/// The formula of a solution with `n` unknowns.
+fn recorded(n: usize, solution: &dyn Exact) -> Result<Recording, SourceError> {
+    if solution.n_fields() != n {
+        return Err(SourceError::WrongFields { expected: n, found: solution.n_fields() });
     }
     let Some(state) = solution.recorded() else { return Err(SourceError::NotAFormula) };
-    if state.n_outputs() != N {
-        return Err(SourceError::WrongFields { expected: N, found: state.n_outputs() });
+    if state.n_outputs() != n {
+        return Err(SourceError::WrongFields { expected: n, found: state.n_outputs() });
     }
     Ok(state)
 }

@@ -11,15 +11,15 @@ use super::laws;
 use super::machine::Machine;
 use super::modelled::{Above, stress};
 use super::penalty::PenaltyStep;
-use super::role::{WithModel, model};
+use super::role::{Role, WithModel, model};
 use super::scalars::CarriedScalar;
 use crate::SystemError;
 use crate::device::Device;
 use crate::elliptic::LineDescription;
 use crate::elliptic::ranks::coefficients;
 use crate::engine::{Described, Elementwise, Engine};
-use crate::setup::{Incompressible, Penalties, PressureOrder, ScalarData};
-use crate::setup::{Law, Precision, Setup};
+use crate::setup::{BoundaryKind, Incompressible, Penalties, PressureOrder};
+use crate::setup::{Law, Precision, Setup, SourceTerm};
 use crate::solves::{Driven, Histories, PhaseSeconds, SolveStatistics};
 use dgsuite_basis::lattice::lattice_len;
 use dgsuite_basis::{Representation, Shape};
@@ -99,11 +99,31 @@ fn build<M: Machine + 'static>(
     };
     let velocity = Components((0..dim).map(component).collect::<Result<Vec<_>, _>>()?);
     let one = machine.upload(&sipdg.constant(1.0))?;
-    let (none, mut scalars) = (ScalarData::default(), Vec::new());
+    let closed = setup.boundaries.values().all(|kind| {
+        let still = matches!(kind, BoundaryKind::NoSlipWall { velocity: None, .. });
+        still || Role::of(kind) == Some(Role::Symmetry)
+    });
+    let derived = match &setup.source {
+        Some(SourceTerm::Manufactured(exact)) if !law.scalars.is_empty() => {
+            law.manufactured(dim, exact.as_ref())?.1
+        }
+        _ => Vec::new(),
+    };
+    let mut derived = derived.into_iter();
+    let mut scalars = Vec::new();
     for number in 0..law.scalars.len() {
-        let data = setup.scalars.get(number).unwrap_or(&none);
+        let mut data = setup.scalars.get(number).cloned().unwrap_or_default();
+        if let Some(source) = derived.next() {
+            data.source = Some(Arc::new(source));
+        }
         let initial = component(dim + 1 + number)?;
-        scalars.push(CarriedScalar::new(&machine, sipdg, (law, number, data), (&one, &velocity), initial)?);
+        scalars.push(CarriedScalar::new(
+            &machine,
+            sipdg,
+            (law, number, &data),
+            (&one, &velocity, closed),
+            initial,
+        )?);
     }
     let of_scalars = law.force_of_scalars(dim).map(|formulas| (formulas, law.scalars.len()));
     let forces = Forces::new(&machine, (sipdg, &velocity), setup.given_source()?, of_scalars)?;

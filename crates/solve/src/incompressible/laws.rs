@@ -14,7 +14,7 @@ use dgsuite_ops::{
     BoundaryBinding, BoundaryKernel, BoundaryOf, Discretization, Equation, OpsError, Pointwise, Ranks, Scheme,
 };
 use dgsuite_physics::exact::FirstFields;
-use dgsuite_physics::incompressible::{ElementwiseFlux, Incompressible as Law};
+use dgsuite_physics::incompressible::{AdvectiveFlux, ElementwiseFlux, Incompressible as Law};
 use dgsuite_physics::trace::{Recording, Sym};
 use dgsuite_physics::{
     Central, Convection, Exact, Given, GivenVelocity, InflowProtected, Outflow, Penalty, PenaltyFlux,
@@ -265,6 +265,7 @@ where
     ZeroVelocity: dgsuite_physics::Boundary<Law, D, N>,
     ZeroPressure: dgsuite_physics::Boundary<Law, D, N>,
     PenaltyFlux: dgsuite_physics::NumericalFlux<Penalty, D, P>,
+    AdvectiveFlux: dgsuite_physics::NumericalFlux<Transport, D, T>,
     Transport: dgsuite_physics::Law<D, T>,
     TransportFlux: dgsuite_physics::NumericalFlux<Transport, D, T>,
     ZeroNormalVelocity: dgsuite_physics::Boundary<Transport, D, T>,

@@ -4,13 +4,17 @@
 //!
 //! ```text
 //! (s − a∇²) Tⁿ⁺¹ = Σ α_i Tⁿ⁻ⁱ/Δt − Σ β_i c(Tⁿ⁻ⁱ) + qⁿ⁺¹
-//! c(T) = ∇·(u T) − ⟨T⟩ ∇·u
+//! c(T) = ∇·(u T) − T ∇·u − m
 //! ```
 //!
-//! with the mean `⟨T⟩` over the domain. Both divergences have the same form, weak, with the flux of sub-steps
-//! of the velocity, so that `c` is the convection of `T − ⟨T⟩`: a uniform scalar stays uniform to rounding
-//! although the velocity is free of divergence up to the error of the discretisation only, a constant that
-//! is added to T changes nothing else, and `∫T` is conserved where nothing passes the boundary.
+//! The velocity is free of divergence for the functions of the pressure only. `∇·(u T)`, tested with a
+//! function q, contains the divergence tested with `q T`, and a fluid at rest under a stable stratification
+//! would be unstable: what the temperature gains by it, buoyancy does not lose. `T ∇·u` is taken off at the
+//! points where q is tested, on faces by [`AdvectiveFlux`](dgsuite_physics::incompressible::AdvectiveFlux)
+//! and in elements by the product of T at the nodes with the same operator applied to the constant 1. So a
+//! uniform scalar stays uniform to rounding, and a constant that is added to T changes nothing else. Where
+//! nothing passes the boundary, m is the mean of the rest over the domain, so that `∫T` is conserved;
+//! elsewhere it is 0.
 //!
 //! With sub-steps, `c` with the interpolated velocity ū carries past values as it does past velocities (see
 //! [`subcycles`](super::subcycles)), and replaces the sums by `Σ α_i T_i(tⁿ⁺¹)/Δt`.
@@ -48,6 +52,8 @@ pub(super) struct CarriedScalar<M: Machine> {
     conditions: Conditions<M::V>,
     source: Option<Forcing<M::V>>,
     mean: Mean<M::V>,
+    /// Whether nothing passes the boundary.
+    closed: bool,
     /// Values and convective terms of the last times, the latest first. The convective term of the latest
     /// time is computed by the next step. With sub-steps, the terms are the values themselves, carried to the
     /// present time.
@@ -72,12 +78,13 @@ pub(super) struct Past<'a, V> {
 }
 
 impl<M: Machine> CarriedScalar<M> {
-    /// Scalar `number` of a law with the values `initial`; `one` is the constant 1.
+    /// Scalar `number` of a law with the values `initial`; `one` is the constant 1, and the domain is
+    /// `closed` if nothing passes its boundary.
     pub(super) fn new(
         machine: &M,
         sipdg: &Sipdg<f64>,
         (law, number, data): (&Incompressible, usize, &ScalarData),
-        (one, velocity): (&M::V, &Components<M::V>),
+        (one, velocity, closed): (&M::V, &Components<M::V>, bool),
         initial: M::V,
     ) -> Result<Self, SystemError> {
         let first = sipdg.mesh().dim + number;
@@ -103,6 +110,7 @@ impl<M: Machine> CarriedScalar<M> {
             conditions: Conditions::new(machine, sipdg, data, diffusivity)?,
             source,
             mean,
+            closed,
             values,
             convection,
             next,
@@ -120,7 +128,7 @@ impl<M: Machine> CarriedScalar<M> {
         w: &Weights,
         u: &Components<M::V>,
     ) -> Result<(), OpsError> {
-        let of = Convection { number: self.number, mean: &self.mean };
+        let of = Convection { number: self.number, mean: &self.mean, closed: self.closed };
         of.eval(machine, t, (&self.values[0], &u.0), (&mut self.convection[0], &mut self.work))?;
         let past = self.values.len();
         let mut terms: Vec<(f64, &M::V)> = Vec::with_capacity(2 * past);
@@ -145,7 +153,7 @@ impl<M: Machine> CarriedScalar<M> {
         self.convection[0].copy_from(&self.values[0]);
         let by = &past.u[..order];
         let mut rhs = Carried {
-            of: Convection { number: self.number, mean: &self.mean },
+            of: Convection { number: self.number, mean: &self.mean, closed: self.closed },
             machine,
             carrier: Carrier { start: t, past: by, times: past.times, field: carrier, at: None },
             work: &mut self.work,
@@ -229,6 +237,7 @@ fn used(weights: &[f64], past: usize) -> impl Iterator<Item = usize> {
 struct Convection<'a, V> {
     number: usize,
     mean: &'a Mean<V>,
+    closed: bool,
 }
 
 impl<V: Vector<Scalar = f64>> Convection<'_, V> {
@@ -243,7 +252,10 @@ impl<V: Vector<Scalar = f64>> Convection<'_, V> {
         let mut inputs = vec![(0, x), (1, &self.mean.one)];
         inputs.extend(by.iter().enumerate().map(|(d, u)| (by.len() + d, u)));
         machine.pass(Pass::Scalar(self.number), t, &inputs, &mut [(0, out), (1, work)])?;
-        out.axpby(-self.mean.of(x), work, 1.0);
+        out.add_product(-1.0, x, work, 1.0);
+        if self.closed {
+            out.axpby(-self.mean.of(out), &self.mean.one, 1.0);
+        }
         Ok(())
     }
 }

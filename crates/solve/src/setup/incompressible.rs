@@ -3,10 +3,12 @@
 use super::scalars::{MOST_SCALARS, Scalar};
 use crate::elliptic::SolverOptions;
 use dgsuite_ops::StepMeasure;
+use dgsuite_physics::Exact;
 use dgsuite_physics::closures::EddyViscosity;
 use dgsuite_physics::incompressible::{
     Buoyancy, ScalarFormulas, VariableDiffusivity, VariableViscosity, ViscosityFormula, force_of_scalars,
 };
+use dgsuite_physics::source::{Manufactured, ScalarDiffusivity, SourceError};
 use dgsuite_physics::trace::StateRecording;
 use dgsuite_timeint::Scheme;
 
@@ -292,6 +294,20 @@ impl Incompressible {
     pub(crate) fn force_of_scalars(&self, dim: usize) -> Option<StateRecording> {
         let of = (dim, self.scalars.len());
         force_of_scalars(of, self.buoyancy.as_ref(), self.forcing.as_deref())
+    }
+
+    /// The force and the sources of the scalars for which `exact` is a solution.
+    pub(crate) fn manufactured(
+        &self,
+        dim: usize,
+        exact: &dyn Exact,
+    ) -> Result<(Manufactured, Vec<Manufactured>), SourceError> {
+        let mut scalars = Vec::new();
+        for Scalar { diffusivity, formula, .. } in &self.scalars {
+            scalars.push(ScalarDiffusivity { constant: *diffusivity, formula: formula.as_ref() });
+        }
+        let force = self.force_of_scalars(dim);
+        Manufactured::with_scalars(dim, self.viscosity, &scalars, force.as_ref(), exact)
     }
 
     /// The viscosity of the fluid, without eddies, in a state `(u, p, T, …)` with the gradient

@@ -5,11 +5,10 @@ use crate::SystemError;
 use crate::incompressible::role::Role;
 use crate::setup::{Incompressible, ScalarCondition, ScalarData, Setup};
 use dgsuite_ops::{BoundaryKernel, BoundaryOf, Pointwise};
+use dgsuite_physics::incompressible::AdvectiveFlux;
 use dgsuite_physics::incompressible::WithScalars;
 use dgsuite_physics::trace::{Recording, Sym};
-use dgsuite_physics::{
-    CarriedIn, Central, Exact, GivenScalars, Law, Outflow, Transport, TransportFlux, ZeroNormalVelocity,
-};
+use dgsuite_physics::{CarriedIn, Central, Exact, GivenScalars, Law, Outflow, Transport, ZeroNormalVelocity};
 use std::sync::Arc;
 
 /// Solutions with one field or more, one after the other.
@@ -59,9 +58,9 @@ pub(super) fn convection<const D: usize, const T: usize>(
 ) -> Result<Posed, SystemError>
 where
     Transport: Law<D, T>,
-    TransportFlux: dgsuite_physics::NumericalFlux<Transport, D, T>,
+    AdvectiveFlux: dgsuite_physics::NumericalFlux<Transport, D, T>,
 {
-    let (law, flux, none) = (Transport { factor: law.lax_friedrichs }, TransportFlux, ScalarData::default());
+    let (law, flux, none) = (Transport { factor: law.lax_friedrichs }, AdvectiveFlux, ScalarData::default());
     let data = setup.scalars.get(k).unwrap_or(&none);
     let boundaries = bound(setup, |name, kind, role| {
         let given = value(data, name);
