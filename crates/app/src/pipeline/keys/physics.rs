@@ -289,8 +289,8 @@ pub(super) const KEYS: &[Key] = &[
         &[Words(&["manufactured"]), Section],
         Nothing,
         "A force per mass, by its components, beside that of `buoyancy`. `manufactured` derives the force for \
-         which the exact solution solves the equations: the one of the first monitor `error`, else of \
-         `initial`.",
+         which the exact solution solves the equations, and the source of each scalar: the solution of the \
+         first monitor `error`, else of `initial`.",
     )
     .of(INCOMPRESSIBLE),
     key(

@@ -66,7 +66,8 @@ pub(super) const KEYS: &[Key] = &[
         &[Formula(SPACE_TIME)],
         Required,
         "The formula of a primitive variable (`rho`, `u`, `v`, `w`, `p`, `T` and scalars of incompressible flow), \
-         or beside `exact` a parameter of that solution. For incompressible flow the pressure can be left out.",
+         or beside `exact` a parameter of that solution. For incompressible flow the pressure can be left out, and \
+         scalars have their formulas beside the name of a solution.",
     )
     .of(FLOW),
     key(

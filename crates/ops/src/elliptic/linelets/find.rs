@@ -219,8 +219,8 @@ impl<T: PackScalar> Space<T> {
     }
 }
 
-/// Cuts the only line, which has all elements, at its middle. Its block would be the operator itself, which is
-/// singular on constants; those of its halves are not. A line of one element is left out.
+/// Cuts the only line, which has all elements, at its middle. Its block would be the operator itself, which
+/// is singular on constants; those of its halves are not. A line of one element is left out.
 fn cut_in_two(lines: &mut Vec<Vec<Link>>) {
     let Some(mut first) = lines.pop() else { return };
     let mut second = first.split_off(first.len() / 2);
