@@ -35,7 +35,7 @@ impl Manufactured {
     /// use dgsuite_physics::source::{Manufactured, ScalarDiffusivity, Source};
     /// use dgsuite_physics::trace::Recording;
     /// // T = x y at rest, and α = 2: no force, no source.
-    /// let solution = Recording::new(|_, [x, y, _]| [0.0 * x, 0.0 * x, 0.0 * x, x * y]);
+    /// let solution = Recording::new(|_, [x, y, _]| [x - x, x - x, x - x, x * y]);
     /// let scalar = ScalarDiffusivity { constant: 2.0, formula: None };
     /// let (force, sources) = Manufactured::with_scalars(2, 0.1, &[scalar], None, &solution)?;
     /// let mut out = vec![Vec::new()];
