@@ -443,8 +443,8 @@ impl<T: Scalar> CudaSipdg<T> {
         CudaMass::new(self, host)
     }
 
-    /// The penalties on divergence and normal jumps in the space of this operator; `None` if an element of the
-    /// mesh is curved, or an element does not fit the device's shared memory.
+    /// The penalties on divergence and normal jumps in the space of this operator; `None` if an element of
+    /// the mesh is curved or a pyramid, or does not fit the device's shared memory.
     ///
     /// # Errors
     /// Errors of the device or its compiler.

@@ -1,6 +1,6 @@
-// The mass matrix or its inverse: a diagonal, a reference matrix times a factor for each element, or a matrix for
-// each element. Each kernel computes out <- b out + c M (u + a w) for several vectors, a row of blocks for each; without
-// a factor its vector is not read.
+// The mass matrix or its inverse: a diagonal, a reference matrix times a factor for each element, or a matrix
+// for each element. Each kernel computes out <- b out + c M (u + a w) for several vectors, a row of blocks
+// for each; without a factor its vector is not read.
 //
 // Macros defined by the host: NP, WIDTH (entries of a row of the reference matrix), THREADS.
 #include "device.cuh"
@@ -12,7 +12,8 @@ typedef unsigned long long u64;
 // Largest number of vectors of a launch, as in mass.rs.
 #define PARTS 4
 
-// The vectors and factors, the rows of elements, and the rows that only fill up the vectors, where M is the identity.
+// The vectors and factors, the rows of elements, and the rows that only fill up the vectors, where M is the
+// identity.
 struct Vectors {
     const real* u[PARTS];
     const real* w[PARTS];
@@ -47,7 +48,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     put(of, of.first_row + i, inverse ? x / d : x * d);
 }
 
-// J A u, or A u / J, with J for each element and the rows of A as [entry][row]: one thread for each row of an element.
+// J A u, or A u / J, with J for each element and the rows of A as [entry][row]: one thread for each row of an
+// element.
 extern "C" __global__ void __launch_bounds__(THREADS)
     mass_reference(const real* __restrict__ values, const u32* __restrict__ columns, const real* __restrict__ jacobian,
                    const Vectors of, u64 inverse) {

@@ -97,8 +97,8 @@ fn padded(m: &Rows, width: usize) -> Rows {
 }
 
 impl<T: Scalar> CudaPenalties<T> {
-    /// Sets up the penalties on the space of `operator`; `None` if an element of the mesh is curved, or an
-    /// element does not fit the device's shared memory.
+    /// Sets up the penalties on the space of `operator`; `None` if an element of the mesh is curved
+    /// or a pyramid, or does not fit the device's shared memory.
     ///
     /// # Errors
     /// As for [`CudaSipdg::new`].

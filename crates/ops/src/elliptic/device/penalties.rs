@@ -4,6 +4,7 @@ use super::{DeviceLayout, DevicePart, volume};
 use crate::elliptic::Sipdg;
 use crate::elliptic::tables::clean;
 use crate::lanes::panel::Rows;
+use dgsuite_basis::Shape;
 use rayon::prelude::*;
 
 /// The tables of one part: those of its neighbours are in `part`.
@@ -22,13 +23,18 @@ pub(crate) struct DevicePenalties {
 }
 
 impl Sipdg<f64> {
-    /// The tables of all parts; `None` if an element of the whole mesh is not affine.
+    /// The tables of all parts; `None` if an element of the whole mesh is not affine, or a pyramid: the
+    /// divergence of its functions is not in their space, to which the passes of first-order laws project it.
     pub(crate) fn device_penalties(&self, layout: &DeviceLayout) -> Option<Vec<DevicePenalties>> {
         let space = &self.space;
-        let here = || (0..space.place.len()).all(|element| space.is_affine(element));
         let affine = match &space.problem.ranks {
-            Some(ranks) => ranks.needs().iter().all(|need| need.curved.is_none()),
-            None => here(),
+            Some(ranks) => {
+                ranks.needs().iter().all(|need| need.curved.is_none() && need.shape != Shape::Pyramid)
+            }
+            None => {
+                let pyramids = space.groups.iter().any(|group| group.shape == Shape::Pyramid);
+                !pyramids && (0..space.place.len()).all(|element| space.is_affine(element))
+            }
         };
         if !affine {
             return None;

@@ -1,5 +1,5 @@
-//! A changed λ, the mass matrix of the interior penalty operator, and the penalties of incompressible flow give
-//! the same results on device and host.
+//! A changed λ, the mass matrix of the interior penalty operator, and the penalties of incompressible flow
+//! give the same results on device and host.
 
 use dgsuite_basis::Shape;
 use dgsuite_gpu::{CudaVector, Host, Scalar};

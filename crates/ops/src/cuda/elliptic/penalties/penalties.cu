@@ -1,8 +1,8 @@
-// Penalties on the divergence and on jumps of the normal velocity, on affine elements of any shape, in two kernels; see
-// penalties.rs.
+// Penalties on the divergence and on jumps of the normal velocity, on affine elements of any shape, in two
+// kernels; see penalties.rs.
 //
-// `penalties_publish` writes what neighbours read: the normal velocity at the face points and the coefficient of the
-// jumps, in pairs. `penalties_test` computes with w_e = grad r_e . u
+// `penalties_publish` writes what neighbours read: the normal velocity at the face points and the coefficient
+// of the jumps, in pairs. `penalties_test` computes with w_e = grad r_e . u
 //
 //   s = tau J sum_e dw_e/dr_e,   g = sJ (c- + c+)/2 (n- . u- + n+ . u+),
 //
@@ -10,8 +10,9 @@
 //
 // A block processes ELEMENTS elements; rows of all are distributed over its threads.
 //
-// Macros defined by the host: NP, NF (face points), DIM, FACES, POINTS, ELEMENTS, THREADS, SHARED_BYTES, and the
-// entries of a row of each matrix: WIDTH, TEST_WIDTH (of the longest direction), TRACE_WIDTH, TRACE_TEST_WIDTH.
+// Macros defined by the host: NP, NF (face points), DIM, FACES, POINTS, ELEMENTS, THREADS, SHARED_BYTES, and
+// the entries of a row of each matrix: WIDTH, TEST_WIDTH (of the longest direction), TRACE_WIDTH,
+// TRACE_TEST_WIDTH.
 #include "device.cuh"
 
 typedef unsigned u32;
