@@ -2,6 +2,7 @@
 
 use super::universal::{Blocks, DeviceRows, MatrixArgument};
 use super::{CudaSipdg, with_headers};
+use crate::cuda::text::setting::list;
 use crate::elliptic::PTransfer;
 use crate::error::OpsError;
 use crate::lanes::panel::Rows;
@@ -53,6 +54,8 @@ impl<T: Scalar> Step<T> {
         let shared = 2 * widest * stride * T::BYTES;
         let source = with_headers::<T>("elliptic_transfer.cu", include_str!("elliptic_transfer.cu"))
             .define("STAGES", factors.len())
+            .define("ROWS", list(factors.iter().map(|m| m.rows.len())))
+            .define("WIDTHS", list(factors.iter().map(|m| m.rows.iter().map(Vec::len).max().unwrap_or(0))))
             .define("WIDEST", widest)
             .define("ROWS_IN", cols)
             .define("ROWS_OUT", rows)
