@@ -70,10 +70,11 @@ pub fn linelets(mesh: &Arc<Mesh>) -> Result<Vec<Vec<u32>>, EllipticError> {
     Ok(find(mesh)?.elements())
 }
 
-/// As [`linelets`], for operators.
+/// As [`linelets`], for operators. Values are prescribed, so that a line of all elements stays whole: parts
+/// of the mesh cut none.
 pub(crate) fn find(mesh: &Arc<Mesh>) -> Result<Linelets, EllipticError> {
     let boundaries: Vec<(String, EllipticKind)> =
-        mesh.boundaries.iter().map(|b| (b.name.clone(), EllipticKind::Neumann)).collect();
+        mesh.boundaries.iter().map(|b| (b.name.clone(), EllipticKind::Dirichlet)).collect();
     let (one, zero) = (|_: usize, _: [f64; 3]| 1.0, |_: usize, _: [f64; 3]| 0.0);
     let (mesh, host) = (Arc::clone(mesh), Arc::new(Host::new(0)?));
     let operator = Sipdg::<f64>::new(mesh, &SipdgOptions::new(1), &one, &zero, &boundaries, host)?;
