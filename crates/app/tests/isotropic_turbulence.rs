@@ -119,7 +119,7 @@ fn turbulence_that_there_cannot_be_is_refused() {
         ("initial.turbulence={ spectrum: 1 }", "turbulence.waves` is missing"),
         ("initial.turbulence={ waves: 3 }", "turbulence.spectrum` is missing"),
         ("initial={ exact: taylor-green, turbulence: { spectrum: 1, waves: 2 } }", "exclude each other"),
-        ("mesh.periodic=[[xmin, xmax], [ymin, ymax]]", "no period along z"),
+        ("mesh.periodic=[[xmin, xmax], [ymin, ymax]]", "without a period along z"),
         ("monitors.0.spectrum={ along: [x, y], waves: 4 }", "all 3 of the mesh"),
         ("monitors.0.spectrum={ along: [x, x, y], waves: 4 }", "x"),
         ("monitors.0.spectrum={ along: [], waves: 4 }", "direction of the waves"),

@@ -63,7 +63,7 @@ impl WavesSpec {
         }
         if let Some(d) = (0..dim).find(|d| periods[*d] <= 0.0) {
             let axis = ["x", "y", "z"][d];
-            let found = self.key.with(format!("given, but the mesh has no period along {axis}"));
+            let found = self.key.with(format!("given on a mesh without a period along {axis}"));
             let expected = "on a mesh that is periodic in all directions, by `mesh.periodic`";
             return Err(InputError::range(&found, expected));
         }
