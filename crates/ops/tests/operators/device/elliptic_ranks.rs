@@ -40,6 +40,13 @@ fn everything(cuda: &Cuda, a: &Sipdg<f64>, found: &mut Found) -> Vec<u64> {
     let lines = a.linelet_inverse().expect("positive definite linelets");
     on_device.linelets(&lines).expect("memory").apply(&u, &mut v).expect("a product");
     add(down(&v));
+    if let Some(penalties) = on_device.penalties(a).expect("memory") {
+        let of = |first: usize| on_device.upload(&a.numbered(|e, i| noise(e, i + first))).expect("memory");
+        let velocity: Vec<_> = (0..a.mesh().dim).map(of).collect();
+        let mut out: Vec<_> = (5..5 + a.mesh().dim).map(of).collect();
+        penalties.apply(&on_device, [&of(8), &of(9)], 0.5, &velocity, &mut out).expect("penalties");
+        out.iter().for_each(|component| add(down(component)));
+    }
     let rounded = CudaSipdg::<f32>::rounded(cuda, a).expect("memory");
     let u = rounded.upload(&a.numbered(noise)).expect("memory");
     let mut v = u.zeros_like().expect("memory");
