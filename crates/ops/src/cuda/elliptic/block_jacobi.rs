@@ -12,7 +12,8 @@ use std::sync::Arc;
 const THREADS: u32 = 256;
 
 /// The header of products with an element's matrix.
-pub(super) const BLOCK_PRODUCT: (&str, &str) = ("block_product.cuh", include_str!("block_product.cuh"));
+pub(super) const BLOCK_PRODUCT: (&str, &str) =
+    ("block_product.cuh", include_str!("headers/block_product.cuh"));
 
 /// The text of the kernel `block_multiply` for elements with `np` rows.
 fn text<T: Scalar>(np: usize, threads: u32) -> Source {

@@ -18,6 +18,7 @@
 // THREADS, PUBLISH_BYTES and SHARED_BYTES: shared memory of the two kernels.
 #include "device.cuh"
 #include "elliptic_step.cuh"
+#include "matrix.cuh"
 
 typedef unsigned u32;
 typedef unsigned long long u64;
@@ -27,13 +28,6 @@ constexpr int ALONG = SKEW ? (DIM - 1) * NF : 0;  // rows of tangential derivati
 constexpr int FACE_ROWS = PER_POINT ? NF : FACES;
 constexpr int METRIC_ROWS = PER_POINT ? POINTS : 1;
 constexpr u32 GHOST = 1u << 31, NATURAL = 1u << 30;
-
-// A matrix with rows of equal length, [entry][row]; shorter rows are padded with zeros.
-struct Matrix {
-    const real* values;
-    const u32* columns;
-    u32 rows, width;
-};
 
 struct Part {
     const real* metric;

@@ -5,19 +5,13 @@
 // STRIDE (distance between rows in shared memory: odd, so that rows of one element are in different banks),
 // THREADS, ADD.
 #include "device.cuh"
+#include "matrix.cuh"
 
 typedef unsigned u32;
 typedef unsigned long long u64;
 
 // Number of loads that a thread has outstanding.
 #define AHEAD 8
-
-// A matrix with rows of equal length, [entry][row].
-struct Matrix {
-    const real* values;
-    const u32* columns;
-    u32 rows, width;
-};
 
 struct Chain {
     Matrix stages[STAGES];

@@ -1,6 +1,6 @@
 //! Penalties on the divergence and on jumps of the normal velocity on a device: launches of `penalties.cu`.
 
-use super::universal::{DeviceRows, MatrixArgument};
+use super::universal::{DeviceRows, MATRIX, MatrixArgument};
 use super::{CudaSipdg, upload, with_headers};
 use crate::elliptic::Sipdg;
 use crate::elliptic::device::penalties::DevicePenalties;
@@ -74,6 +74,7 @@ fn text<T: Scalar>(of: &DevicePenalties) -> Option<(Source, usize, usize)> {
     let width = |m: &Rows| m.rows.iter().map(Vec::len).max().unwrap_or(0);
     let longest = |m: &[Rows]| m.iter().map(width).max().unwrap_or(0);
     let source = with_headers::<T>("penalties.cu", include_str!("penalties/penalties.cu"))
+        .header(MATRIX.0, MATRIX.1)
         .define("NP", part.np)
         .define("NF", part.nf)
         .define("DIM", dim)

@@ -1,6 +1,6 @@
 //! Transfers between two orders on a device: launches of `elliptic_transfer.cu`.
 
-use super::universal::{Blocks, DeviceRows, MatrixArgument};
+use super::universal::{Blocks, DeviceRows, MATRIX, MatrixArgument};
 use super::{CudaSipdg, with_headers};
 use crate::cuda::text::setting::list;
 use crate::elliptic::PTransfer;
@@ -53,6 +53,7 @@ impl<T: Scalar> Step<T> {
         let stride = blocks.elements | 1;
         let shared = 2 * widest * stride * T::BYTES;
         let source = with_headers::<T>("elliptic_transfer.cu", include_str!("elliptic_transfer.cu"))
+            .header(MATRIX.0, MATRIX.1)
             .define("STAGES", factors.len())
             .define("ROWS", list(factors.iter().map(|m| m.rows.len())))
             .define("WIDTHS", list(factors.iter().map(|m| m.rows.iter().map(Vec::len).max().unwrap_or(0))))

@@ -21,6 +21,9 @@ pub(super) struct DeviceRows<T: Scalar> {
     width: usize,
 }
 
+/// The header of the structure `Matrix`.
+pub(super) const MATRIX: (&str, &str) = ("matrix.cuh", include_str!("headers/matrix.cuh"));
+
 /// The structure `Matrix` of the kernels.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -158,6 +161,7 @@ fn text<T: Scalar>(part: &DevicePart) -> Result<(Source, Blocks, [usize; 2]), Op
         .define("VALUES", part.n_values)
         .define("ENTRIES", part.entries)
         .header(STEP.0, STEP.1)
+        .header(MATRIX.0, MATRIX.1)
         .define("LISTED", u8::from(!part.numbers.is_empty()))
         .define("PER_POINT", u8::from(part.per_point))
         .define("SKEW", u8::from(skew))

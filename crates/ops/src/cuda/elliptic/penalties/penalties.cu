@@ -14,18 +14,12 @@
 // the entries of a row of each matrix: WIDTH, TEST_WIDTH (of the longest direction), TRACE_WIDTH,
 // TRACE_TEST_WIDTH.
 #include "device.cuh"
+#include "matrix.cuh"
 
 typedef unsigned u32;
 typedef unsigned long long u64;
 
 constexpr u32 GHOST = 1u << 31, NATURAL = 1u << 30;
-
-// A matrix with rows of equal length, [entry][row].
-struct Matrix {
-    const real* values;
-    const u32* columns;
-    u32 rows, width;
-};
 
 struct Part {
     const real* frame;
