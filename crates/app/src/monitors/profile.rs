@@ -266,16 +266,9 @@ impl Spec for ProfileSpec {
             fields.gradients = true;
         }
         let points = directions::placed(directions::spread(&line, &self.over, self.samples, context), mesh);
-        let references = match &self.reference {
-            None => Vec::new(),
-            Some(reference) => {
-                let names: Vec<String> = reference.columns.iter().map(|(name, _)| name.clone()).collect();
-                let series = reference.series(&names, context)?;
-                names.into_iter().zip(series).filter_map(|(name, series)| Some((name, series?))).collect()
-            }
-        };
+        let references = self.reference.as_ref().map(|reference| reference.all(context)).transpose()?;
         Ok(Box::new(Profile {
-            references,
+            references: references.unwrap_or_default(),
             s: places.distances.unwrap_or_default(),
             line,
             points,

@@ -35,6 +35,13 @@ impl ReferenceSpec {
         self.columns.iter().any(|(n, _)| n == name)
     }
 
+    /// Returns all curves of the table with their names.
+    pub(super) fn all(&self, context: &Context<'_>) -> Result<Vec<(String, Series)>, InputError> {
+        let names: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
+        let series = self.series(&names, context)?;
+        Ok(names.into_iter().zip(series).filter_map(|(name, series)| Some((name, series?))).collect())
+    }
+
     /// Returns the column of each curve.
     pub(super) fn series(
         &self,

@@ -238,14 +238,7 @@ impl Spec for SpectrumSpec {
         if let Some((point, _)) = all.iter().find(|(_, place)| place.is_none() && !mesh.is_part()) {
             return Err(InputError::at(&self.first.place, Problem::PointOutside { point: *point }));
         }
-        let references = match &self.reference {
-            None => Vec::new(),
-            Some(reference) => {
-                let names: Vec<String> = reference.columns.iter().map(|(name, _)| name.clone()).collect();
-                let series = reference.series(&names, context)?;
-                names.into_iter().zip(series).filter_map(|(name, series)| Some((name, series?))).collect()
-            }
-        };
+        let references = self.reference.as_ref().map(|reference| reference.all(context)).transpose()?;
         Ok(Box::new(Spectrum {
             waves: self.waves,
             wave_number: TAU / longest,
@@ -255,7 +248,7 @@ impl Spec for SpectrumSpec {
             points: all,
             fields: Formulas::resolve(&self.fields(dim), context)?,
             energy: self.fields.is_none(),
-            references,
+            references: references.unwrap_or_default(),
         }))
     }
 
