@@ -27,6 +27,12 @@ impl PointMap {
         Self { factors }
     }
 
+    /// The transposed map: from numbers at the points to their sums with each function there.
+    #[must_use]
+    pub fn transpose(&self) -> Self {
+        Self { factors: self.factors.iter().map(Matrix::transpose).collect() }
+    }
+
     /// Number of points.
     #[must_use]
     pub fn rows(&self) -> usize {
@@ -185,6 +191,7 @@ mod tests {
                 let product = ReferenceElement::new(&spec).unwrap().tensor.is_some();
                 let (found, (values, slopes)) = (Evaluation::new(shape, product, of), of(shape));
                 close(&found.values, &values);
+                close(&found.values.transpose(), &values.transpose());
                 found.derivatives.iter().zip(&slopes).for_each(|(map, dense)| close(map, dense));
             }
         }

@@ -503,39 +503,23 @@ impl<T: PackScalar> Sipdg<T> {
         let reaction = |element: usize| {
             let tables = space.tables_of(element);
             let lambda = space.problem.lambda.at(element, &tables.lambda);
-            let mut out = vec![0.0; tables.reference.n_basis];
-            for (q, (jw, lambda)) in space.terms(element).jw.iter().zip(lambda).enumerate() {
-                for &(i, phi) in tables.values_at(q) {
-                    out[i] += jw * lambda * phi * phi;
-                }
-            }
-            out
+            let jw = space.terms(element).jw;
+            space.squares(element, &jw.iter().zip(lambda).map(|(jw, lambda)| jw * lambda).collect::<Vec<_>>())
         };
         (self.numbers_of_nodes(T::ONE, diffusion), self.numbers_of_nodes(T::ZERO, reaction))
     }
 
+    /// The diagonal of the mass matrix; zeros in the padding.
+    #[must_use]
+    pub fn mass_diagonal(&self) -> Vec<T> {
+        let space = &self.space;
+        self.numbers_of_nodes(T::ZERO, |element| space.squares(element, &space.terms(element).jw))
+    }
+
     /// A vector from numbers of each element's nodes, and the number in the padding.
     fn numbers_of_nodes(&self, padding: T, of_element: impl Fn(usize) -> Vec<f64> + Sync) -> Vec<T> {
-        let space = &self.space;
-        let mut out = vec![padding; space.len()];
-        let mut rest = &mut out[..];
-        for group in &space.groups {
-            let (own, others) = rest.split_at_mut(group.state.len());
-            rest = others;
-            let lanes = group.state.lanes;
-            space.problem.host.install(|| {
-                own.par_chunks_mut(group.state.block_len()).enumerate().for_each(|(block, out)| {
-                    let part = group.part_of(block);
-                    let end = part.first_block * lanes + part.n_elements;
-                    for slot in block * lanes..((block + 1) * lanes).min(end) {
-                        let numbers = of_element(group.elements[slot] as usize);
-                        for (out, v) in out[slot % lanes..].iter_mut().step_by(lanes).zip(numbers) {
-                            *out = T::from_f64(v);
-                        }
-                    }
-                });
-            });
-        }
+        let mut out =
+            self.space.vector(padding, |element| Some(of_element(element).into_iter().map(T::from_f64)));
         // Faces of elements of other ranks may be missing here.
         self.refresh(&mut out);
         out

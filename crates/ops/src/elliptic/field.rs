@@ -3,18 +3,19 @@
 //! Right-hand sides and errors use a cubature finer than the operator's and run element by
 //! element in double precision, in parallel over elements and with results in the order of the mesh.
 
+mod fine;
 mod forces;
 
 pub use forces::{Force, ForceTables};
 
+use self::fine::{BATCH, Fine};
 use super::space::ElementTerms;
 use super::{Beyond, BoundaryField, EllipticBoundary, Field, GradientField, Sipdg, Space};
 use crate::fields::Sample;
 use crate::lanes::simd::PackScalar;
-use crate::space::geometry::{gradients, volume_factors};
 use crate::space::positions::image;
-use crate::space::positions::{inside, positions};
-use dgsuite_basis::{LagrangeBasis, Matrix, Quadrature, ReferenceElement, Shape, lattice::lattice};
+use crate::space::positions::positions;
+use dgsuite_basis::{LagrangeBasis, Matrix, lattice::lattice};
 use dgsuite_gpu::ExactSum;
 use rayon::prelude::*;
 use std::convert::Infallible;
@@ -32,92 +33,7 @@ pub struct EllipticErrors {
     pub energy: Option<f64>,
 }
 
-/// Functions whose loads are computed together.
-const BATCH: usize = 8;
-
-/// A rule finer than the operator's, for the elements of one shape and geometry order.
-struct Fine {
-    shape: Shape,
-    order: usize,
-    rule: Quadrature,
-    position: Matrix,
-    /// As `position`, at the nodes of the functions.
-    node_position: Matrix,
-    tangent: [Matrix; 3],
-    value: Matrix,
-    gradient: [Matrix; 3],
-    kappa: Matrix,
-    lambda: Matrix,
-}
-
-impl Fine {
-    /// Positions, `w J` and `∇r_d` at the points.
-    fn geometry(&self, dim: usize, nodes: &[[f64; 3]]) -> (Vec<[f64; 3]>, Vec<f64>, Vec<[[f64; 3]; 3]>) {
-        let x = image(&self.position, nodes);
-        let tangents = [0, 1, 2].map(|d| image(&self.tangent[d], nodes));
-        let (mut jw, mut metric) = (Vec::with_capacity(x.len()), Vec::with_capacity(x.len()));
-        for q in 0..x.len() {
-            let (j, a) = volume_factors(dim, &[tangents[0][q], tangents[1][q], tangents[2][q]]);
-            jw.push(j * self.rule.weights[q]);
-            metric.push(gradients(a, j));
-        }
-        (x, jw, metric)
-    }
-
-    /// The loads of functions with these values times `w J` at the points, `[function][basis function]`. All
-    /// functions of a batch pass once over the table, which does not fit into a cache at high orders in
-    /// space.
-    fn tested(&self, weighted: &[Vec<f64>]) -> Vec<f64> {
-        let n = self.value.cols();
-        let mut sums = vec![[0.0; BATCH]; n];
-        for q in 0..self.value.rows() {
-            let w: [f64; BATCH] = std::array::from_fn(|e| weighted.get(e).map_or(0.0, |w| w[q]));
-            for (sum, phi) in sums.iter_mut().zip(self.value.row(q)) {
-                for e in 0..BATCH {
-                    sum[e] += w[e] * phi;
-                }
-            }
-        }
-        (0..weighted.len()).flat_map(|e| sums.iter().map(move |sum| sum[e])).collect()
-    }
-}
-
 impl<T: PackScalar> Space<T> {
-    fn reference(&self, shape: Shape) -> Option<&ReferenceElement> {
-        self.groups.iter().find(|g| g.shape == shape).map(|g| &*g.parts[0].reference)
-    }
-
-    fn fine_rules(&self, degree: usize) -> Vec<Fine> {
-        let sets = &self.problem.mesh.sets;
-        let of_set = |set: &dgsuite_mesh::ElementSet| {
-            let rule = Quadrature::new(set.shape, degree);
-            let geometry = LagrangeBasis::new(set.shape, set.order);
-            let reference = self.reference(set.shape)?;
-            let nodes = inside(set.shape, reference.nodes.clone().unwrap_or_default());
-            Some(Fine {
-                shape: set.shape,
-                order: set.order,
-                position: geometry.eval(&rule.points),
-                node_position: geometry.eval(&nodes),
-                tangent: geometry.grad(&rule.points),
-                value: reference.evaluate(&rule.points),
-                gradient: reference.gradient(&rule.points),
-                kappa: self.problem.kappa.table(set.shape, &rule.points),
-                lambda: self.problem.lambda.table(set.shape, &rule.points),
-                rule,
-            })
-        };
-        sets.iter().filter_map(of_set).collect()
-    }
-
-    /// The rule of an element.
-    fn fine_of<'a>(&self, rules: &'a [Fine], element: usize) -> &'a Fine {
-        let mesh = &self.problem.mesh;
-        let (set, _) = mesh.locate(element);
-        let (shape, order) = (mesh.sets[set].shape, mesh.sets[set].order);
-        &rules[rules.iter().position(|r| (r.shape, r.order) == (shape, order)).unwrap_or(0)]
-    }
-
     /// Sums over all ranks.
     fn total<const N: usize>(&self, sums: &mut [ExactSum; N]) -> [f64; N] {
         match &self.problem.ranks {
@@ -144,24 +60,33 @@ impl<T: PackScalar> Space<T> {
         list
     }
 
-    /// The loads `∫ f φ_i` by element and basis function, from the values of `f` times `w J` at the points of
-    /// an element's rule.
-    fn loads(&self, rules: &[Fine], of: impl Fn(usize, &Fine) -> Vec<f64> + Sync + Send) -> Vec<f64> {
+    /// The loads `∫ f φ_i` of some functions by element and basis function, from what `of` returns for an
+    /// element and its rule: for each function its values times `w J` at the points.
+    fn loads(
+        &self,
+        rules: &[Fine],
+        functions: usize,
+        of: impl Fn(usize, &Fine) -> Vec<Vec<f64>> + Sync + Send,
+    ) -> Vec<Vec<f64>> {
         let n = self.problem.mesh.n_elements();
-        let batch = |k: usize| -> Vec<f64> {
+        let batch = |k: usize| -> Vec<Vec<f64>> {
             let elements: Vec<usize> = (k * BATCH..n.min((k + 1) * BATCH)).collect();
             let rule = |element: usize| std::ptr::from_ref(self.fine_of(rules, element));
-            let alike = elements.chunk_by(|&a, &b| rule(a) == rule(b));
-            alike
-                .flat_map(|elements| {
-                    let fine = self.fine_of(rules, elements[0]);
-                    fine.tested(&elements.iter().map(|&element| of(element, fine)).collect::<Vec<_>>())
-                })
-                .collect()
+            let mut loads = vec![Vec::new(); functions];
+            for elements in elements.chunk_by(|&a, &b| rule(a) == rule(b)) {
+                let fine = self.fine_of(rules, elements[0]);
+                let weighted: Vec<_> = elements.iter().map(|&element| of(element, fine)).collect();
+                for (k, loads) in loads.iter_mut().enumerate() {
+                    let of_function: Vec<_> = weighted.iter().map(|of_element| &*of_element[k]).collect();
+                    loads.extend(fine.tested(&of_function));
+                }
+            }
+            loads
         };
-        let batches: Vec<Vec<f64>> =
+        let batches: Vec<Vec<Vec<f64>>> =
             self.problem.host.install(|| (0..n.div_ceil(BATCH)).into_par_iter().map(batch).collect());
-        batches.concat()
+        let joined = |k: usize| batches.iter().map(|batch| &*batch[k]).collect::<Vec<_>>().concat();
+        (0..functions).map(joined).collect()
     }
 
     /// The first of consecutive numbers of each element, one for each basis function.
@@ -174,17 +99,10 @@ impl<T: PackScalar> Space<T> {
         (0..self.problem.mesh.n_elements()).map(&mut first).collect()
     }
 
-    /// A vector from consecutive numbers of all elements; zero in the padding.
-    fn scatter(&self, numbers: &[f64]) -> Vec<T> {
-        let mut out = vec![T::ZERO; self.len()];
-        let mut numbers = numbers.iter();
-        for element in 0..self.problem.mesh.n_elements() {
-            let (first, stride) = self.rows(element);
-            for (i, v) in numbers.by_ref().take(self.n_basis(element)).enumerate() {
-                out[first + i * stride] = T::from_f64(*v);
-            }
-        }
-        out
+    /// A vector from consecutive numbers of all elements, which begin at `first`; zero in the padding.
+    fn scatter(&self, first: &[usize], numbers: &[f64]) -> Vec<T> {
+        let of = |element: usize| &numbers[first[element]..first[element] + self.n_basis(element)];
+        self.vector(T::ZERO, |element| Some(of(element).iter().map(|&v| T::from_f64(v))))
     }
 
     /// The entries of an element's unknowns in vectors.
@@ -243,17 +161,17 @@ impl<T: PackScalar> Sipdg<T> {
     pub fn right_hand_side_with_normals(&self, f: &Field<'_>, data: &[&BoundaryField<'_>]) -> Vec<T> {
         let space = &self.space;
         let rules = space.fine_rules(2 * space.order + 4);
-        let loads = space.loads(&rules, |element, fine| {
+        let loads = space.loads(&rules, 1, |element, fine| {
             let (x, jw, _) = fine.geometry(space.problem.mesh.dim, &space.nodes(element));
-            x.iter().zip(&jw).map(|(x, w)| w * f(element, *x)).collect()
+            vec![x.iter().zip(&jw).map(|(x, w)| w * f(element, *x)).collect()]
         });
-        let first = space.first_numbers();
+        let (loads, first) = (&loads[0], space.first_numbers());
         let numbers = space.list(|element, all: &mut Vec<f64>| {
             let start = all.len();
             all.extend(&loads[first[element]..first[element] + space.n_basis(element)]);
             space.add_boundaries(element, data, &mut all[start..]);
         });
-        space.scatter(&numbers)
+        space.scatter(&first, &numbers)
     }
 
     /// The entry of each unknown in vectors, by element of the mesh, then by node. Other entries are padding.
@@ -282,9 +200,7 @@ impl<T: PackScalar> Sipdg<T> {
     #[must_use]
     pub fn constant(&self, value: f64) -> Vec<T> {
         let space = &self.space;
-        space.scatter(&space.list(|element, all: &mut Vec<f64>| {
-            all.resize(all.len() + space.n_basis(element), value);
-        }))
+        space.vector(T::ZERO, |element| Some((0..space.n_basis(element)).map(|_| T::from_f64(value))))
     }
 
     /// Computes the L² projection of a function. On curved elements what is projected is the difference to
@@ -299,32 +215,47 @@ impl<T: PackScalar> Sipdg<T> {
     /// returns its values there.
     #[must_use]
     pub fn project_values(&self, f: &(dyn Fn(usize, &[[f64; 3]]) -> Vec<f64> + Sync)) -> Vec<T> {
+        self.project_fields(1, &|element, x| vec![f(element, x)]).swap_remove(0)
+    }
+
+    /// As [`project_values`](Self::project_values), of a function with this number of components, which
+    /// returns `[component][position]`.
+    #[must_use]
+    pub fn project_fields(
+        &self,
+        components: usize,
+        f: &(dyn Fn(usize, &[[f64; 3]]) -> Vec<Vec<f64>> + Sync),
+    ) -> Vec<Vec<T>> {
         let space = &self.space;
         let rules = space.fine_rules(2 * space.order + 4);
-        // Values at the nodes of curved elements.
-        let nodal = space.list(|element, all: &mut Vec<f64>| {
-            if space.is_affine(element) {
-                all.resize(all.len() + space.n_basis(element), 0.0);
-            } else {
-                let x = image(&space.fine_of(&rules, element).node_position, &space.nodes(element));
-                all.extend(f(element, &x));
-            }
-        });
         let first = space.first_numbers();
-        let loads = space.loads(&rules, |element, fine| {
-            let (x, jw, _) = fine.geometry(space.problem.mesh.dim, &space.nodes(element));
-            let wanted = f(element, &x).into_iter();
-            if space.is_affine(element) {
-                return wanted.zip(jw).map(|(f, w)| w * f).collect();
-            }
-            let nodal = fine.value.mul_vec(&nodal[first[element]..first[element] + fine.value.cols()]);
-            wanted.zip(jw).zip(nodal).map(|((f, w), nodal)| w * (f - nodal)).collect()
+        // Values at the nodes of curved elements.
+        let nodal = space.each(|element| match space.is_affine(element) {
+            true => Vec::new(),
+            false => f(element, &image(&space.fine_of(&rules, element).node_position, &space.nodes(element))),
         });
-        let [b, nodal] = [loads, nodal].map(|numbers| space.scatter(&numbers));
-        let mut u = vec![T::ZERO; self.len()];
-        self.inverse_mass(&b, &mut u);
-        u.iter_mut().zip(nodal).for_each(|(u, nodal)| *u += nodal);
-        u
+        let loads = space.loads(&rules, components, |element, fine| {
+            let (x, jw, _) = fine.geometry(space.problem.mesh.dim, &space.nodes(element));
+            let mut values = f(element, &x);
+            for (values, nodal) in values.iter_mut().zip(&nodal[element]) {
+                values.iter_mut().zip(fine.at_points(nodal)).for_each(|(v, nodal)| *v -= nodal);
+            }
+            for values in &mut values {
+                values.iter_mut().zip(&jw).for_each(|(v, w)| *v *= w);
+            }
+            values
+        });
+        let of_component = |(k, loads): (usize, &Vec<f64>)| {
+            let mut u = vec![T::ZERO; self.len()];
+            self.inverse_mass(&space.scatter(&first, loads), &mut u);
+            if nodal.iter().any(|nodal| !nodal.is_empty()) {
+                let of = |element: usize| Some(nodal[element].get(k)?.iter().map(|&v| T::from_f64(v)));
+                let nodal = space.vector(T::ZERO, of);
+                u.iter_mut().zip(nodal).for_each(|(u, nodal)| *u += nodal);
+            }
+            u
+        };
+        loads.iter().enumerate().map(of_component).collect()
     }
 
     /// Computes norms of `u − exact`, including the energy norm if the exact gradient is given.
@@ -337,8 +268,7 @@ impl<T: PackScalar> Sipdg<T> {
             let fine = space.fine_of(&rules, element);
             let (x, jw, metric) = fine.geometry(dim, &space.nodes(element));
             let c = space.coefficients(u, element);
-            let value = fine.value.mul_vec(&c);
-            let slopes = [0, 1, 2].map(|d| fine.gradient[d].mul_vec(&c));
+            let (value, slopes) = (fine.at_points(&c), fine.slopes(&c));
             let kappa = space.problem.kappa.at(element, &fine.kappa);
             let lambda = space.lambda_at(element, &fine.lambda);
             let mut out = [0.0; 4];
@@ -394,10 +324,10 @@ impl<T: PackScalar> Sipdg<T> {
     #[must_use]
     pub fn numbered(&self, of: impl Fn(usize, usize) -> f64 + Sync + Send) -> Vec<T> {
         let space = &self.space;
-        space.scatter(&space.list(|element, all: &mut Vec<f64>| {
-            let number = space.number(element);
-            all.extend((0..space.n_basis(element)).map(|node| of(number, node)));
-        }))
+        space.vector(T::ZERO, |element| {
+            let (number, of) = (space.number(element), &of);
+            Some((0..space.n_basis(element)).map(move |node| T::from_f64(of(number, node))))
+        })
     }
 
     /// Samples values on the lattice of an order, shape by shape, like

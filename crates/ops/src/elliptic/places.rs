@@ -54,20 +54,21 @@ pub fn elliptic_places<T: PackScalar, U: PackScalar>(
             a.shape, space.order
         ));
     }
-    let n_fields = discretization.physics.n_fields();
-    let mut out = vec![vec![u32::MAX; sipdg.len()]; n_fields];
+    // Group and slot in states of each element of the operator.
+    let mut place = vec![None; mesh.n_elements()];
     for (g, group) in discretization.groups.iter().enumerate() {
         for slot in group.real_slots() {
-            let (first, stride) = space.rows(elements[group.elements[slot] as usize]);
-            for (k, out) in out.iter_mut().enumerate() {
-                for i in 0..group.state.rows {
-                    let at = discretization.groups[g].offset + group.state.index(slot, i, k);
-                    out[first + i * stride] = at as u32;
-                }
-            }
+            place[elements[group.elements[slot] as usize]] = Some((g, slot));
         }
     }
-    Ok(out)
+    let of_field = |k: usize| {
+        space.vector(u32::MAX, |element| {
+            let (g, slot) = place[element]?;
+            let group = &discretization.groups[g];
+            Some((0..group.state.rows).map(move |i| (group.offset + group.state.index(slot, i, k)) as u32))
+        })
+    };
+    Ok((0..discretization.physics.n_fields()).map(of_field).collect())
 }
 
 /// Whether two groups have the same functions in the same order.

@@ -343,6 +343,47 @@ impl<T: PackScalar> Space<T> {
         Ok(pieces.into_iter().collect::<Result<Vec<_>, E>>()?.concat())
     }
 
+    /// A vector from the entries of each element's nodes, and the entry in the padding and in elements
+    /// without entries.
+    pub(super) fn vector<E: Copy + Send + Sync, I: IntoIterator<Item = E>>(
+        &self,
+        padding: E,
+        of_element: impl Fn(usize) -> Option<I> + Sync,
+    ) -> Vec<E> {
+        let mut out = vec![padding; self.len()];
+        let mut rest = &mut out[..];
+        for group in &self.groups {
+            let (own, others) = rest.split_at_mut(group.state.len());
+            rest = others;
+            let lanes = group.state.lanes;
+            self.problem.host.install(|| {
+                own.par_chunks_mut(group.state.block_len()).enumerate().for_each(|(block, out)| {
+                    let part = group.part_of(block);
+                    let end = part.first_block * lanes + part.n_elements;
+                    for slot in block * lanes..((block + 1) * lanes).min(end) {
+                        let Some(entries) = of_element(group.elements[slot] as usize) else { continue };
+                        for (out, entry) in out[slot % lanes..].iter_mut().step_by(lanes).zip(entries) {
+                            *out = entry;
+                        }
+                    }
+                });
+            });
+        }
+        out
+    }
+
+    /// `Σ_q w_q φ_i²` of an element for weights at its points, by function.
+    pub(super) fn squares(&self, element: usize, weights: &[f64]) -> Vec<f64> {
+        let tables = self.tables_of(element);
+        let mut out = vec![0.0; tables.reference.n_basis];
+        for (q, w) in weights.iter().enumerate() {
+            for &(i, phi) in tables.values_at(q) {
+                out[i] += w * phi * phi;
+            }
+        }
+        out
+    }
+
     /// Penalty and coefficient of a face, seen from one of its sides: `τ` and `κ_f` at the side's points.
     pub(super) fn face_coefficients(&self, element: usize, face: usize) -> (f64, Vec<f64>) {
         let tables = self.tables_of(element);

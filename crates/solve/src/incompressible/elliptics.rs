@@ -132,23 +132,6 @@ impl Elliptics {
         let lower = !Arc::ptr_eq(&self.nodes, &self.pressure);
         lower.then(|| Sipdg::transfer(&self.nodes, &self.pressure)).transpose()
     }
-
-    /// The diagonal of the mass matrix; zero in padding.
-    pub(super) fn mass_diagonal(&self) -> Vec<f64> {
-        let a = &self.nodes;
-        let blocks = a.blocks_of_unknowns();
-        let (mut unit, mut column) = (vec![0.0; a.len()], vec![0.0; a.len()]);
-        let mut diagonal = vec![0.0; a.len()];
-        for j in 0..blocks.iter().map(Vec::len).max().unwrap_or(0) {
-            unit.fill(0.0);
-            blocks.iter().filter_map(|block| block.get(j)).for_each(|&i| unit[i as usize] = 1.0);
-            a.mass(&unit, &mut column);
-            for &i in blocks.iter().filter_map(|block| block.get(j)) {
-                diagonal[i as usize] = column[i as usize];
-            }
-        }
-        diagonal
-    }
 }
 
 /// The axis along the normals of a boundary, if there is one.

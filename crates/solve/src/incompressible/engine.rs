@@ -89,15 +89,17 @@ fn build<M: Machine + 'static>(
     let scheme = Scheme::on_elliptic_nodes(setup.order);
     let fields = Arc::new(laws::discretization(setup, ranks, &scheme, laws::state(setup, law)?, host)?);
     let places = elliptic_places(&fields, sipdg)?;
-    let component = |d: usize| {
-        let at = |_: usize, x: &[[f64; 3]]| {
-            let mut out = vec![Vec::new(); initial.n_fields()];
-            initial.eval(t0, x, &mut out);
-            out.swap_remove(d)
-        };
-        machine.upload(&sipdg.project_values(&at))
+    // All but the pressure.
+    let carried = dim + law.scalars.len();
+    let at = |_: usize, x: &[[f64; 3]]| {
+        let mut out = vec![Vec::new(); initial.n_fields()];
+        initial.eval(t0, x, &mut out);
+        out.remove(dim);
+        out
     };
-    let velocity = Components((0..dim).map(component).collect::<Result<Vec<_>, _>>()?);
+    let projected = sipdg.project_fields(carried, &at);
+    let mut projected = projected.iter().map(|values| machine.upload(values));
+    let velocity = Components(projected.by_ref().take(dim).collect::<Result<Vec<_>, _>>()?);
     let one = machine.upload(&sipdg.constant(1.0))?;
     let closed = setup.boundaries.values().all(|kind| {
         let still = matches!(kind, BoundaryKind::NoSlipWall { velocity: None, .. });
@@ -116,7 +118,7 @@ fn build<M: Machine + 'static>(
         if let Some(source) = derived.next() {
             data.source = Some(Arc::new(source));
         }
-        let initial = component(dim + 1 + number)?;
+        let Some(initial) = projected.next().transpose()? else { break };
         scalars.push(CarriedScalar::new(
             &machine,
             sipdg,

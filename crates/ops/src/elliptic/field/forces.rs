@@ -27,7 +27,7 @@
 //! Linke, Comput. Methods Appl. Mech. Engrg. 268 (2014) 782–800; John, Linke, Merdon, Neilan & Rebholz, SIAM
 //! Rev. 59 (2017) 492–544.
 
-use super::Fine;
+use super::fine::Fine;
 use crate::elliptic::{Beyond, EllipticBoundary, Sipdg, Space};
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
@@ -130,7 +130,7 @@ impl<T: PackScalar> Space<T> {
                 tangents.iter().map(along).collect::<Vec<_>>()
             })
             .collect();
-        (fine.tested(&weighted), potentials.mul_vec(&covariant))
+        (fine.tested(&weighted.iter().map(Vec::as_slice).collect::<Vec<_>>()), potentials.mul_vec(&covariant))
     }
 
     /// Subtracts `⟨n·φ_i, {ψ}⟩` from the loads of an element.
@@ -205,12 +205,13 @@ impl<T: PackScalar> Sipdg<T> {
             space.subtract_potential(element, &psi, &mut own);
             own
         });
+        let first = space.first_numbers();
         let component = |d: usize| {
             let of = |own: &Vec<f64>| {
                 let n = own.len() / dim;
                 own[d * n..(d + 1) * n].to_vec()
             };
-            let load = space.scatter(&loads.iter().flat_map(of).collect::<Vec<_>>());
+            let load = space.scatter(&first, &loads.iter().flat_map(of).collect::<Vec<_>>());
             let mut field = vec![T::ZERO; self.len()];
             self.inverse_mass(&load, &mut field);
             self.refresh(&mut field);

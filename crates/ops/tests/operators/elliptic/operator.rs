@@ -382,6 +382,13 @@ fn mass_and_its_inverse_undo_each_other() {
         a.mass(&u, &mut mu);
         a.inverse_mass(&mu, &mut back);
         assert!(u.iter().zip(&back).all(|(x, y)| (x - y).abs() < 1e-11), "{shape:?}");
+        let (mut unit, diagonal, blocks) = (vec![0.0; a.len()], a.mass_diagonal(), a.blocks_of_unknowns());
+        for &i in blocks.iter().flatten().step_by(7) {
+            unit[i as usize] = 1.0;
+            a.mass(&unit, &mut mu);
+            assert!((mu[i as usize] - diagonal[i as usize]).abs() < 1e-13, "{shape:?}: entry {i}");
+            unit[i as usize] = 0.0;
+        }
         let one = a.project(&|_, _| 1.0);
         a.mass(&one, &mut mu);
         assert!(

@@ -31,6 +31,7 @@ use crate::incompressible::slip::Slip;
 use crate::setup::VelocityPreconditioner;
 use dgsuite_amg::{KrylovPart, Preconditioner};
 use dgsuite_gpu::Vector;
+use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -96,9 +97,13 @@ impl<V: KrylovPart<Scalar = f64> + 'static> Inverse<V> {
             );
             return Err(SystemError::Unavailable { law: "incompressible", what });
         }
-        let masses = elliptics.mass_diagonal();
+        let masses = elliptics.nodes.mass_diagonal();
         let components = &elliptics.components[range.clone()];
-        let mut diagonals: Vec<Vec<f64>> = components.iter().map(|a| a.diagonal()).collect();
+        let mut diagonals: Vec<Vec<f64>> = Vec::with_capacity(components.len());
+        for (d, a) in components.iter().enumerate() {
+            let known = components[..d].iter().position(|b| Arc::ptr_eq(a, b));
+            diagonals.push(known.map_or_else(|| a.diagonal(), |k| diagonals[k].clone()));
+        }
         if let Some(slip) = slip {
             for (diagonal, terms) in diagonals.iter_mut().zip(&slip.diagonals) {
                 terms.iter().for_each(|&(i, v)| diagonal[i] += v);
@@ -106,14 +111,18 @@ impl<V: KrylovPart<Scalar = f64> + 'static> Inverse<V> {
         }
         let (mesh, order) = (elliptics.nodes.mesh(), elliptics.nodes.order());
         let whole = elliptics.nodes.whole_mesh();
-        let (mut ratio, mut ratio_along) = (0.0_f64, 0.0_f64);
-        for (e, block) in elliptics.nodes.blocks_of_unknowns().iter().enumerate() {
+        // The largest ratio of each element, and that divided by the square of its aspect ratio.
+        let of_element = |(e, block): (usize, &Vec<u32>)| {
             let ratios =
                 diagonals.iter().flat_map(|d| block.iter().map(|&i| d[i as usize] / masses[i as usize]));
             let largest = ratios.fold(0.0, f64::max);
-            ratio = ratio.max(largest);
-            ratio_along = ratio_along.max(largest / aspect_ratio(mesh, e).powi(2));
-        }
+            [largest, largest / aspect_ratio(mesh, e).powi(2)]
+        };
+        let blocks = elliptics.nodes.blocks_of_unknowns();
+        let [mut ratio, mut ratio_along] = elliptics.nodes.host().install(|| {
+            let all = blocks.par_iter().enumerate().map(of_element);
+            all.reduce(|| [0.0; 2], |a, b| [a[0].max(b[0]), a[1].max(b[1])])
+        });
         if let Some(ranks) = elliptics.nodes.ranks() {
             let mut largest = [ratio, ratio_along];
             ranks.joint().max(&mut largest);
