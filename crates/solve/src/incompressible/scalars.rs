@@ -14,7 +14,7 @@
 //! and in elements by the product of T at the nodes with the same operator applied to the constant 1. So a
 //! uniform scalar stays uniform to rounding, and a constant that is added to T changes nothing else. Where
 //! nothing passes the boundary, m is the mean of the rest over the domain, so that `∫T` is conserved;
-//! elsewhere it is 0.
+//! elsewhere it is 0. Sub-steps leave m out, and restore the mean at the end, which is the same.
 //!
 //! With sub-steps, `c` with the interpolated velocity ū carries past values as it does past velocities (see
 //! [`subcycles`](super::subcycles)), and replaces the sums by `Σ α_i T_i(tⁿ⁺¹)/Δt`.
@@ -63,7 +63,7 @@ pub(super) struct CarriedScalar<M: Machine> {
     next: Components<M::V>,
     b: Components<M::V>,
     work: M::V,
-    /// Sub-steps, with the velocity that carries.
+    /// Sub-steps of all past values at once, with the velocity that carries.
     substeps: Option<(Stepper<Components<M::V>>, Components<M::V>)>,
 }
 
@@ -101,7 +101,10 @@ impl<M: Machine> CarriedScalar<M> {
         values[0] = initial;
         let substeps = match law.subcycles {
             None => None,
-            Some(_) => Some((Stepper::new(SCHEME, &next)?, velocity.zeros_like()?)),
+            Some(_) => {
+                let all = (0..times).map(|_| values[0].zeros_like()).collect::<Result<_, _>>()?;
+                Some((Stepper::new(SCHEME, &Components(all))?, velocity.zeros_like()?))
+            }
         };
         Ok(Self {
             number,
@@ -128,8 +131,12 @@ impl<M: Machine> CarriedScalar<M> {
         w: &Weights,
         u: &Components<M::V>,
     ) -> Result<(), OpsError> {
-        let of = Convection { number: self.number, mean: &self.mean, closed: self.closed };
-        of.eval(machine, t, (&self.values[0], &u.0), (&mut self.convection[0], &mut self.work))?;
+        let of = Convection { number: self.number, one: &self.mean.one };
+        let rate = &mut self.convection[0];
+        of.eval(machine, t, (&self.values[0], &u.0), (rate, &mut self.work))?;
+        if self.closed {
+            rate.axpby(-self.mean.of(rate), &self.mean.one, 1.0);
+        }
         let past = self.values.len();
         let mut terms: Vec<(f64, &M::V)> = Vec::with_capacity(2 * past);
         terms.extend(used(&w.alpha, past).map(|i| (w.alpha[i] / dt, &self.values[i])));
@@ -151,19 +158,29 @@ impl<M: Machine> CarriedScalar<M> {
         let order = past.times.available_order();
         let (begins, size) = begins((t, dt, past.substeps));
         self.convection[0].copy_from(&self.values[0]);
-        let by = &past.u[..order];
+        let means = |fields: &[M::V]| -> Vec<f64> {
+            if self.closed { fields.iter().map(|field| self.mean.of(field)).collect() } else { Vec::new() }
+        };
+        let before = means(&self.convection);
         let mut rhs = Carried {
-            of: Convection { number: self.number, mean: &self.mean, closed: self.closed },
+            of: Convection { number: self.number, one: &self.mean.one },
             machine,
-            carrier: Carrier { start: t, past: by, times: past.times, field: carrier, at: None },
+            carrier: Carrier {
+                start: t,
+                past: &past.u[..order],
+                times: past.times,
+                field: carrier,
+                at: None,
+            },
             work: &mut self.work,
         };
-        for own in &mut self.convection[..order] {
-            std::mem::swap(own, &mut self.b.0[0]);
-            for &begin in &begins {
-                stepper.step(&mut rhs, begin, size, &mut self.b)?;
-            }
-            std::mem::swap(own, &mut self.b.0[0]);
+        let mut fields = Components(std::mem::take(&mut self.convection));
+        let done = begins.iter().try_for_each(|&begin| stepper.step(&mut rhs, begin, size, &mut fields));
+        self.convection = fields.0;
+        done?;
+        let after = means(&self.convection);
+        for (field, (before, after)) in self.convection.iter_mut().zip(before.iter().zip(after)) {
+            field.axpby(before - after, &self.mean.one, 1.0);
         }
         let terms: Vec<_> = (0..order).map(|i| (w.alpha[i] / dt, &self.convection[i])).collect();
         self.work.lincomb(0.0, &terms);
@@ -224,7 +241,8 @@ impl<M: Machine> CarriedScalar<M> {
 
     /// Number of vectors.
     pub(super) fn vectors(&self) -> usize {
-        2 * self.values.len() + 4 + 4
+        let substeps = self.substeps.as_ref().map_or(0, |_| 2 * self.values.len());
+        2 * self.values.len() + 6 + substeps
     }
 }
 
@@ -233,11 +251,10 @@ fn used(weights: &[f64], past: usize) -> impl Iterator<Item = usize> {
     (0..past).filter(|&i| weights[i] != 0.0)
 }
 
-/// `−c(T)` of a scalar.
+/// `−c(T)` of a scalar, without m.
 struct Convection<'a, V> {
     number: usize,
-    mean: &'a Mean<V>,
-    closed: bool,
+    one: &'a V,
 }
 
 impl<V: Vector<Scalar = f64>> Convection<'_, V> {
@@ -249,13 +266,10 @@ impl<V: Vector<Scalar = f64>> Convection<'_, V> {
         (x, by): (&V, &[V]),
         (out, work): (&mut V, &mut V),
     ) -> Result<(), OpsError> {
-        let mut inputs = vec![(0, x), (1, &self.mean.one)];
+        let mut inputs = vec![(0, x), (1, self.one)];
         inputs.extend(by.iter().enumerate().map(|(d, u)| (by.len() + d, u)));
         machine.pass(Pass::Scalar(self.number), t, &inputs, &mut [(0, out), (1, work)])?;
         out.add_product(-1.0, x, work, 1.0);
-        if self.closed {
-            out.axpby(-self.mean.of(out), &self.mean.one, 1.0);
-        }
         Ok(())
     }
 }
@@ -273,8 +287,10 @@ impl<M: Machine> Rhs for Carried<'_, M> {
     type Error = OpsError;
 
     fn eval(&mut self, t: f64, u: &Self::Vector, du: &mut Self::Vector) -> Result<(), OpsError> {
-        let by = self.carrier.at(t);
-        self.of.eval(self.machine, t, (&u.0[0], by), (&mut du.0[0], self.work))
+        let Self { of, machine, carrier, work } = self;
+        let by = carrier.at(t);
+        let mut fields = u.0.iter().zip(&mut du.0);
+        fields.try_for_each(|(u, du)| of.eval(*machine, t, (u, by), (du, work)))
     }
 }
 
