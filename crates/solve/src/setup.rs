@@ -648,6 +648,7 @@ impl Setup {
             form: self.form,
             metric: None,
             correction: self.correction,
+            given: false,
         }
     }
 }

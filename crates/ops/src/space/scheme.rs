@@ -86,6 +86,9 @@ pub struct Scheme {
     /// Correction of flux reconstruction (nodal, collocated, strong form), or none for discontinuous
     /// Galerkin.
     pub correction: Correction,
+    /// Whether the unknowns whose flux is zero, such as a velocity that carries the others, are given anew
+    /// before each evaluation. Stages on devices then need not write them.
+    pub given: bool,
 }
 
 impl Scheme {
@@ -102,6 +105,7 @@ impl Scheme {
             form: Form::Weak,
             metric: None,
             correction: Correction::Dg,
+            given: false,
         }
     }
 

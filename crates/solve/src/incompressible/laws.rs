@@ -65,7 +65,9 @@ pub(super) fn scheme(pass: Pass, order: usize, mesh: &Mesh) -> Scheme {
     match pass {
         Pass::Convection | Pass::Scalar(_) | Pass::Transport | Pass::Stress => {
             let own = Scheme::on_elliptic_nodes(order);
-            Scheme { volume: Some(Cubature::Degree(volume)), face: Some(Cubature::Degree(face)), ..own }
+            let (volume, face) = (Some(Cubature::Degree(volume)), Some(Cubature::Degree(face)));
+            // The carrier of sub-steps is interpolated for each stage.
+            Scheme { volume, face, given: pass == Pass::Transport, ..own }
         }
         Pass::Coupling | Pass::Elementwise | Pass::Penalty => Scheme::loads_on_elliptic_nodes(order),
     }

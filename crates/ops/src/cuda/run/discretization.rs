@@ -640,6 +640,7 @@ pub(crate) fn law_text<T: PackScalar>(d: &Discretization<T>) -> Result<LawText, 
     let mut law = law.with_diffusion(d.diffusion(), d.eta)?;
     law = law.with_source(d.source.is_some() || d.reactions.is_some());
     law.boundaries = !d.boundaries.is_empty();
+    law.given = d.scheme.given;
     for group in &d.groups {
         law = law.with_rates(d.physics.as_ref(), group)?;
     }

@@ -126,13 +126,14 @@ impl GaussTables {
         let (s, changing) = (of.sizes(), self.changing(of));
         // A pointer for each face point; values, and rates of the unknowns that change.
         let element = s.nf * 8 / T::BYTES + (s.fields + changing) * grid(self.n_nodes, s.dim);
-        // The sums of a line, traces of both sides at both ends, and what is left of the fluxes.
-        let numbers = changing * self.n_nodes + 6 * s.fields;
+        // The sums of a line, traces of both sides at both ends, and the fluxes there.
+        let numbers = changing * self.n_nodes + 4 * s.fields + 2 * changing;
         let registers = (numbers * T::BYTES / 4 + 40).next_multiple_of(8).clamp(64, 255);
         let block = Block::near(self.lines(s.dim), NEAR_THREADS).room::<T>(0, element);
         let file = File { name: "gauss_lines.cu", text: include_str!("gauss_lines.cu"), headers: &[] };
         let mut found = self.kernel_of_lines(of, file, registers, block)?;
-        found.source = found.source.define("STAGE", u8::from(stage));
+        let given = u8::from(of.law.given);
+        found.source = found.source.define("STAGE", u8::from(stage)).define("GIVEN", given);
         Some(found)
     }
 
@@ -224,9 +225,10 @@ pub(crate) const fn knows(rule: MetricRule, as_many: bool) -> bool {
     }
 }
 
-/// Scalars of one unknown of an element in shared memory, with rows of an odd length.
+/// Scalars of one unknown of an element in shared memory, with rows as `Grid` in gauss_lines.cuh.
 pub(crate) const fn grid(n: usize, dim: usize) -> usize {
-    n * (n | 1) * if dim == 3 { n } else { 1 }
+    let row = if n >= 10 && n % 4 == 2 { n } else { n | 1 };
+    n * row * if dim == 3 { n } else { 1 }
 }
 
 /// The position of face point `q`, if it is at the end of a line of points.

@@ -7,7 +7,8 @@
 // A block processes a few elements. Values at the points are written to shared memory. Then, direction by
 // direction, the thread of a line computes the contravariant fluxes at its points, sums them along the line,
 // and adds the lifts of the numerical fluxes at both ends. The traces of the element are by-products of the
-// sums. Macros as in gauss_lines.cuh with TRANSFORM = 1, BLOCKS per multiprocessor, and STAGE.
+// sums. Macros as in gauss_lines.cuh with TRANSFORM = 1, BLOCKS per multiprocessor, STAGE, and GIVEN:
+// whether unknowns without a flux are written before each evaluation.
 
 #include "gauss_lines.cuh"
 
@@ -15,6 +16,8 @@
 constexpr int VALUE_AT = 2 * DIM * THREADS * sizeof(u64) / sizeof(real);  // [element][field][point]
 constexpr int RATE_AT = VALUE_AT + ELEMENTS * FIELDS * Points::SIZE;   // [element][changing field][point]
 constexpr int LAST = DIM - 1;
+// Whether unknowns are carried by others, whose sums are not computed. That leaves registers.
+constexpr bool CARRIED = CHANGING < FIELDS && NODES > 4;
 // Points of a line whose fluxes are computed together.
 constexpr int UNROLL = NODES <= 4 ? NODES : 2;
 // Whether the states across both ends are loaded before the sums, and the traces computed with them. On short
@@ -58,16 +61,30 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     const u64 begin = (u64)(a.first + first) * STATE_BLOCK;
     const bool reads_register = STAGE && a.a != 0.0;
     const stored** across_ends = reinterpret_cast<const stored**>(shared) + threadIdx.x;
+
+    // What is needed later is loaded early: what lies across the faces, and the metric of the next direction.
+    FaceLink links[2 * DIM];
+    real ahead[DIM];
+    const auto load_ahead = [&](int d) {
+        if (CURVED || !exists) return;
+#pragma unroll
+        for (int x = 0; x < DIM; ++x) ahead[x] = __ldg(a.metric + (u64)element * DIM * DIM + d * DIM + x);
+    };
+    load_ahead(LAST);
     if (exists)
 #pragma unroll
+        for (int side = 0; side < 2 * DIM; ++side) links[side] = link_of(a, slot, point_at[side * LINES + line] / FACE_POINTS);
+
+    // 1. Values at the points, and where the states across the ends are.
+    load_values(a.u + begin, n, shared + VALUE_AT, [&] {
+        if (!exists) return;
+#pragma unroll
         for (int side = 0; side < 2 * DIM; ++side) {
-            const u32 q = point_at[side * LINES + line], point = q % FACE_POINTS;
-            const Across r = across(a, slot, q / FACE_POINTS);
+            const u32 point = point_at[side * LINES + line] % FACE_POINTS;
+            const Across r = across(a, links[side]);
             across_ends[side * THREADS] = r.values + (r.rows ? __ldg(r.rows + point) : point * FIELDS);
         }
-
-    // 1. Values at the points.
-    load_values(a.u + begin, n, shared + VALUE_AT);
+    });
     if (SOURCE_VALUES) {
         // With a source all unknowns change, so that each has room.
         load_values(a.source + begin, n, shared + RATE_AT);
@@ -101,11 +118,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         const u32 node = low * (d == 0 ? NODES : 1) + high * (d == 2 ? NODES : NODES * NODES);
         real g[DIM * DIM];
 #pragma unroll
-        for (int x = 0; x < DIM * DIM; ++x) g[x] = 0;
-        const stored* metric = a.metric + (CURVED ? (u64)element * NQ + node : (u64)element) * DIM * DIM + d * DIM;
-        if (!CURVED)
+        for (int x = 0; x < DIM * DIM; ++x) g[x] = !CURVED && x < DIM ? ahead[x] : (real)0;
+        const stored* metric = a.metric + ((u64)element * NQ + node) * DIM * DIM + d * DIM;
+        real normal[2][DIM], scale[2];  // loaded before the sums, which hide the time for it
 #pragma unroll
-            for (int x = 0; x < DIM; ++x) g[x] = __ldg(metric + x);
+        for (int e = 0; e < (CARRIED ? 2 : 0); ++e) scale[e] = normal_at(a, element, face_at(d, e), q[e], normal[e]);
 #pragma unroll UNROLL
         for (int m = 0; m < NODES; ++m) {
             real u[FIELDS], f[DIM * FIELDS];
@@ -141,13 +158,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
                     for (int k = 0; k < FIELDS; ++k) minus[k] += ends_matrix[e][m] * value[k * Points::SIZE + m * step];
             }
             const u32 at = e == 0 ? q[0] : q[1];
-            face_flux(a, parameters, element, at / FACE_POINTS, at, minus, plus, f);
+            if (CARRIED) {
+                real own[DIM];
+#pragma unroll
+                for (int x = 0; x < DIM; ++x) own[x] = e == 0 ? normal[0][x] : normal[1][x];
+                scaled_flux(parameters, minus, plus, own, e == 0 ? scale[0] : scale[1], f);
+            } else {
+                face_flux(a, parameters, element, at / FACE_POINTS, at, minus, plus, f);
+            }
 #pragma unroll
             for (int i = 0; i < NODES; ++i)
 #pragma unroll
                 for (int k = 0; k < CHANGING; ++k) sum[k][i] -= lift_matrix[e][i] * f[k];
         }
         if (pass < LAST) {
+            load_ahead(d - 1);
 #pragma unroll
             for (int k = 0; k < CHANGING; ++k)
 #pragma unroll
@@ -200,8 +225,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
             before[t].finish(a, s, reads_register, at(line), APART, out);
         }
     }
-    // The others have the rate zero. So is their part of the register, which is not read.
-    constexpr u32 REST = (FIELDS - CHANGING) * NP;
+    // The others have the rate zero. So is their part of the register, which is not read. Stages do not write
+    // those that are given anew.
+    constexpr u32 REST = STAGE && GIVEN ? 0 : (FIELDS - CHANGING) * NP;
     if (REST > 0)
         for (u32 i = threadIdx.x; i < n * REST; i += THREADS) {
             const u64 at = begin + (u64)(i / REST) * STATE_BLOCK + CHANGING * NP + i % REST;

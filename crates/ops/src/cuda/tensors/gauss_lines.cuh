@@ -27,6 +27,7 @@
 #define EQUAL_FACES 1
 constexpr int FACE_POINTS = NF / FACES;
 constexpr int LINES = FACE_POINTS;  // lines of one direction
+constexpr unsigned short POINTS_AT_ENDS[2 * DIM * LINES] = POINT_AT;
 static __device__ const unsigned short point_at[2 * DIM * LINES] = POINT_AT;
 static __device__ const unsigned short face_place[NF] = PLACE;
 __constant__ real values_matrix[NODES][FUNCTIONS] = VALUES;
@@ -36,9 +37,20 @@ __constant__ real ends_matrix[2][NODES] = ENDS;
 __constant__ real lift_matrix[2][NODES] = LIFT;
 __constant__ real traces_matrix[2][FUNCTIONS] = TRACES;
 
-// One unknown of an element in shared memory: rows of an odd length, against bank conflicts.
+// The face at end e of the lines of direction d.
+static __device__ __forceinline__ constexpr u32 face_at(int d, int e) {
+    u32 face = 0;
+#pragma unroll
+    for (int i = 0; i < DIM; ++i)
+        if (i == d) face = POINTS_AT_ENDS[(2 * i + e) * LINES] / FACE_POINTS;
+    return face;
+}
+
+// One unknown of an element in shared memory: rows of an odd length, against bank conflicts, but for large
+// elements of 10, 14, ... points a line, where the fewer conflicts along other directions make up for those
+// along rows, and more blocks fit.
 template <int N> struct Grid {
-    static constexpr u32 ROW = N | 1;
+    static constexpr u32 ROW = N >= 10 && N % 4 == 2 ? N : N | 1;
     static constexpr u32 PLANE = N * ROW;
     static constexpr u32 SIZE = DIM == 3 ? N * PLANE : PLANE;
     static __device__ __forceinline__ constexpr u32 step(int d) { return d == 0 ? 1 : d == 1 ? ROW : PLANE; }
@@ -145,10 +157,13 @@ static __device__ __forceinline__ void convert(const real (&matrix)[ROWS][COLUMN
     }
 }
 
-// Loads the unknowns of `n` elements, `from` on, as values at the points. Ends with a barrier.
-static __device__ __forceinline__ void load_values(const stored* from, u32 n, real* shared) {
+// Loads the unknowns of `n` elements, `from` on, as values at the points, and calls `meanwhile` when they have
+// arrived. Ends with a barrier.
+template <class Meanwhile>
+static __device__ __forceinline__ void load_values(const stored* from, u32 n, real* shared, const Meanwhile& meanwhile) {
     constexpr int LAST = DIM - 1;
     if (!TRANSFORM) {
+        meanwhile();
         for (u32 i = threadIdx.x; i < n * FIELDS * NP; i += THREADS)
             shared[number_of(i) * Points::SIZE + Points::place(function_of(i))] = __ldg(from + i);
         dg_block_sync();
@@ -178,6 +193,7 @@ static __device__ __forceinline__ void load_values(const stored* from, u32 n, re
             store_line<LAST>(shared + Line<LAST>(item).place(), out);
         }
     }
+    meanwhile();
     dg_block_sync();
     if (DIM == 3) {
         along<1>(values_matrix, shared, n * FIELDS);
@@ -185,4 +201,8 @@ static __device__ __forceinline__ void load_values(const stored* from, u32 n, re
     }
     along<0>(values_matrix, shared, n * FIELDS);
     dg_block_sync();
+}
+
+static __device__ __forceinline__ void load_values(const stored* from, u32 n, real* shared) {
+    load_values(from, n, shared, [] {});
 }

@@ -97,19 +97,30 @@ struct Across {
     const u32* rows;
 };
 
-static __device__ __forceinline__ Across across(const Arguments& a, u32 slot, u32 face) {
+// The index of what lies across a face, and its code.
+struct FaceLink {
+    u32 to, code;
+};
+
+static __device__ __forceinline__ FaceLink link_of(const Arguments& a, u32 slot, u32 face) {
     const u64 at = LANES == 1 ? (u64)slot * FACES + face : ((u64)(slot / LANES) * FACES + face) * LANES + slot % LANES;
-    const u32 to = __ldg(a.across + at);
-    const u32 code = __ldg(a.code + at);
+    return {__ldg(a.across + at), __ldg(a.code + at)};
+}
+
+static __device__ __forceinline__ Across across(const Arguments& a, const FaceLink& b) {
     Across r;
-    if (code == EXTERIOR) {
-        r.values = a.exterior + to;
+    if (b.code == EXTERIOR) {
+        r.values = a.exterior + b.to;
         r.rows = nullptr;
     } else {
-        r.values = DIRECT ? a.u + slot_begin(to, STATE_BLOCK) : a.traces + slot_begin(to, TRACE_BLOCK);
-        r.rows = a.rows + code * a.table_len;
+        r.values = DIRECT ? a.u + slot_begin(b.to, STATE_BLOCK) : a.traces + slot_begin(b.to, TRACE_BLOCK);
+        r.rows = a.rows + b.code * a.table_len;
     }
     return r;
+}
+
+static __device__ __forceinline__ Across across(const Arguments& a, u32 slot, u32 face) {
+    return across(a, link_of(a, slot, face));
 }
 
 // Loads the state across point `point` of the face.
@@ -161,15 +172,22 @@ static __device__ __forceinline__ real normal_at(const Arguments& a, u32 element
     return __ldg(p + DIM * LANES);
 }
 
+// Computes the numerical flux in the direction of a normal, times a scale.
+static __device__ __forceinline__ void scaled_flux(const Parameters& parameters, const real (&um)[FIELDS],
+                                            const real (&up)[FIELDS], const real (&n)[DIM], real scale,
+                                            real (&f)[FIELDS]) {
+    numerical_flux(parameters, um, up, n, f);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) f[k] *= scale;
+}
+
 // Computes the numerical flux times its scale at a face point, from both traces.
 static __device__ __forceinline__ void face_flux(const Arguments& a, const Parameters& parameters, u32 element, u32 face,
                                           u32 q, const real (&um)[FIELDS], const real (&up)[FIELDS],
                                           real (&f)[FIELDS]) {
     real n[DIM];
     const real scale = normal_at(a, element, face, q, n);
-    numerical_flux(parameters, um, up, n, f);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) f[k] *= scale;
+    scaled_flux(parameters, um, up, n, scale, f);
 }
 
 // The coefficients of a stage, in the kernel's precision.

@@ -165,6 +165,8 @@ pub(crate) struct LawText {
     pub(crate) boundaries: bool,
     /// The number of the first unknowns; the fluxes of the others are zero.
     pub(crate) changing: usize,
+    /// Whether those are given, see [`Scheme::given`](crate::Scheme::given).
+    pub(crate) given: bool,
     /// The functions of the rates of waves in one direction, with the sets of faces of parts.
     rates: Vec<(Directions, String)>,
 }
@@ -182,6 +184,7 @@ impl LawText {
             source: false,
             boundaries: true,
             changing: physics.n_changing(),
+            given: false,
             rates: Vec::new(),
         })
     }

@@ -11,7 +11,8 @@ use crate::space::group::{Group, Part};
 use crate::space::lifting::penalty;
 use dgsuite_gpu::cuda::Source;
 
-/// Bytes of shared memory of a multiprocessor that its blocks may use, and the bytes reserved by each block.
+/// Bytes of shared memory that one block may use, and the bytes that each block reserves beside them. A
+/// multiprocessor has the sum of both.
 pub(crate) const SHARED: usize = 227 * 1024;
 pub(crate) const OF_A_BLOCK: usize = 1024;
 /// Registers of a multiprocessor, largest number of threads of a block, largest number of blocks.
@@ -124,7 +125,7 @@ impl Block {
 
     /// Blocks per multiprocessor by shared memory.
     pub(crate) const fn by_room(&self) -> usize {
-        SHARED / (self.shared + OF_A_BLOCK)
+        (SHARED + OF_A_BLOCK) / (self.shared + OF_A_BLOCK)
     }
 
     /// Whether a multiprocessor can run the block.
