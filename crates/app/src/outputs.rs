@@ -90,7 +90,8 @@ pub struct Kind {
     pub usual: fn(bool, bool) -> Option<Arc<dyn Spec>>,
     /// Whether each of its times leaves a file.
     pub writes_files: bool,
-    /// Whether it needs the files of all before it on the disk, and stores what they know.
+    /// Whether it needs the files of all before it on the disk, and stores what they know. Then it is written
+    /// at the ends of steps only.
     pub after_all: bool,
 }
 
@@ -206,6 +207,8 @@ impl Opening<'_> {
 pub struct At {
     /// Time and step.
     pub now: TimePoint,
+    /// Whether this is between two steps.
+    pub between: bool,
     /// Whether the run ends here.
     pub end: bool,
     /// Whether the run ends here, or starts and does not continue another one.
@@ -223,7 +226,10 @@ pub trait Writer {
 
     /// Whether something is to be written; moves on to the next time.
     fn wanted(&mut self, at: &At) -> bool {
-        let due = self.schedule().due(at.now);
+        let due = match at.between {
+            true => self.schedule().due_between(at.now),
+            false => self.schedule().due(at.now),
+        };
         at.begins || (due || at.always) && at.begun || at.end
     }
 

@@ -546,3 +546,94 @@ fn viscosities_that_do_not_fit_are_refused() {
     );
     refuse("physics.viscosity={ formula: shear + 1 }", &["`physics.viscosity` is missing"]);
 }
+
+/// A lid-driven cavity: the pressure at its corners answers to each change of the step.
+const CAVITY: &str = "\
+mesh: { generate: { shape: quad, cells: [2, 2] } }
+physics: { model: incompressible, viscosity: 0.02 }
+space: { order: 3 }
+boundaries: { xmin: { type: no-slip-wall }, xmax: { type: no-slip-wall }, ymin: { type: no-slip-wall }, \
+              ymax: { type: no-slip-wall, velocity: [1, 0] } }
+time: { scheme: bdf3, dt: 0.02, end: 0.3 }
+output: { fields: none, checkpoint: { every: 0.11, keep: 9 } }
+monitors:
+  - probe: { points: [[0.9, 0.97], [0.4, 0.6]], fields: [u, p], every_steps: 1 }
+";
+
+/// Outputs at times that do not divide the step, two of them in one step and two closer than its hundredth.
+const BETWEEN: &str = "  - sample: { points: [[0.9, 0.97], [0.4, 0.6]], fields: [u, p], every: 0.0131 }
+  - probe: { points: [[0.9, 0.97], [0.4, 0.6]], fields: [u, p], every: 0.0131 }
+  - divergence: { every: 0.1001 }
+  - integral: { fields: [p*p], every: 0.05 }
+";
+
+#[test]
+fn outputs_between_steps_are_interpolated_and_leave_the_steps_as_they_are() {
+    for (scheme, order) in [("bdf1", 2), ("bdf2", 2), ("bdf3", 3)] {
+        let case = Case::new(&CAVITY.replace("bdf3", scheme));
+        assert_eq!(case.dgsuite(&["run", "case.yaml", "--output", "out/alone", "--threads", "1"]).code, 0);
+        let files = "output.fields={ every: 0.07 }";
+        let between = Case::new(&(CAVITY.replace("bdf3", scheme) + BETWEEN));
+        between.run(&["--set", files, "--set", "output.averages={ every: 0.031 }", "--threads", "1"]);
+        let steps = between.table("out/case/monitors/probe.csv");
+        assert_eq!(steps, case.table("out/alone/monitors/probe.csv"), "{scheme}: the steps are the same");
+        let rows = between.table("out/case/monitors/probe-2.csv");
+        // The start, 22 multiples of 0.0131 and the end.
+        assert_eq!(rows.len(), 24, "{scheme}");
+        for row in &rows[1..rows.len() - 1] {
+            let next = steps.iter().position(|step| step[1] >= row[1]).unwrap();
+            assert_eq!(row[0], steps[next][0], "{scheme}: the step that passes t = {}", row[1]);
+            let past = &steps[(next + 1).saturating_sub(order)..=next];
+            for column in 2..row.len() {
+                // Lagrange's polynomial through the last times.
+                let term = |(i, of): (usize, &Vec<f64>)| -> f64 {
+                    let others = past.iter().enumerate().filter(|(k, _)| *k != i);
+                    of[column] * others.map(|(_, o)| (row[1] - o[1]) / (of[1] - o[1])).product::<f64>()
+                };
+                let expected: f64 = past.iter().enumerate().map(term).sum();
+                let scale = past.iter().map(|of| of[column].abs()).fold(1e-3, f64::max);
+                let close = (row[column] - expected).abs() < 1e-11 * scale;
+                assert!(close, "{scheme}: {} for {expected} at t = {}", row[column], row[1]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_with_outputs_between_steps_continues_bit_by_bit() {
+    let case = Case::new(&(CAVITY.to_owned() + BETWEEN));
+    let more = ["--set", "output.fields={ every: 0.07 }", "--set"];
+    let more = [&more[..], &["output.averages={ every: 0.031 }"]].concat();
+    let whole = ["run", "case.yaml", "--threads", "1", "--output", "out/whole"];
+    assert_eq!(case.dgsuite(&[&whole[..], &more].concat()).code, 0);
+    // It ends within the interval of the second checkpoint, and after times between steps.
+    case.run(&[&more[..], &["--threads", "2", "--set", "time.steps=13"]].concat());
+    let checkpoints = |results: &str| {
+        let files = std::fs::read_dir(case.path(results).join("checkpoints")).unwrap();
+        let mut names: Vec<String> =
+            files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let first = checkpoints("out/case")[1].clone();
+    let from = format!("out/case/checkpoints/{first}");
+    case.run(&[&more[..], &["--threads", "2", "--restart", &from]].concat());
+    for file in ["probe", "probe-2", "sample", "divergence", "integral"].map(|m| format!("monitors/{m}.csv"))
+    {
+        assert_eq!(
+            case.table(&format!("out/case/{file}")),
+            case.table(&format!("out/whole/{file}")),
+            "{file}"
+        );
+    }
+    let last = checkpoints("out/whole").pop().unwrap();
+    let fields = std::fs::read_dir(case.path("out/whole/fields")).unwrap();
+    let fields: Vec<_> =
+        fields.map(|file| format!("fields/{}", file.unwrap().file_name().display())).collect();
+    assert_eq!(fields.len(), 6, "the start, four times and the end");
+    let others = ["fields.pvd".to_owned(), "averages.vtu".to_owned(), format!("checkpoints/{last}")];
+    for file in fields.iter().chain(&others) {
+        let bytes = |results: &str| std::fs::read(case.path(results).join(file)).unwrap();
+        assert!(bytes("out/case") == bytes("out/whole"), "{file}");
+    }
+}

@@ -157,7 +157,7 @@ fn a_spectrum_has_the_waves_of_the_flow() {
     assert!((sum * std::f64::consts::TAU - variance).abs() < 1e-12 && (0.07..0.086).contains(&variance));
     // A run in two parts, on one thread.
     let parts = Case::new(WAVES);
-    parts.run(&set(&["threads=1", "time.end=0.02", "monitors.0.spectrum.every_steps=1"]));
+    parts.run(&set(&["threads=1", "time.steps=3", "monitors.0.spectrum.every_steps=1"]));
     let again = Case::new(WAVES);
     again.run(&set(&["threads=1", "monitors.0.spectrum.every_steps=1"]));
     parts.run(

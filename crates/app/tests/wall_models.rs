@@ -202,7 +202,7 @@ fn same_bits(case: &Case) {
     let expected = forces(case, "one");
     assert!(expected.lines().count() > 5, "{expected}");
     assert!(forces(case, "two") == expected, "threads");
-    done(case, &["--set", "time.end=0.02", "--output", "parts"]);
+    done(case, &["--set", "time.steps=2", "--output", "parts"]);
     done(case, &["--restart", "latest", "--output", "parts"]);
     assert!(forces(case, "parts") == expected, "restart");
 }

@@ -150,6 +150,12 @@ pub(crate) trait Engine: Send {
     fn connected(&self) -> Result<(), OpsError> {
         Ok(())
     }
+    /// Lets the flow be read so long before the end of the last step, within it, until the next call; `None`
+    /// reads its end again. Only of multistep schemes.
+    fn look_back(&mut self, ago: Option<f64>) -> Result<(), SystemError> {
+        let _ = ago;
+        Ok(())
+    }
     /// The norm of the jumps of the normal velocity across inner faces, if the law has a velocity.
     fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
         Ok(None)

@@ -113,6 +113,10 @@ impl Engine for Ranked {
         self.inner.substeps(dt)
     }
 
+    fn look_back(&mut self, ago: Option<f64>) -> Result<(), SystemError> {
+        self.inner.look_back(ago)
+    }
+
     fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
         let jumps = self.inner.normal_jumps()?;
         self.checked()?;

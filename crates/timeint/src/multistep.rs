@@ -170,7 +170,23 @@ impl Multistep {
     /// interpolant through the first `order` of them, or through the nearest number from 1 to
     /// [`available_order`](Self::available_order). With `offset = Δt` they are the `β_i` of that order.
     pub fn interpolation(&self, offset: f64, order: usize) -> [f64; 3] {
-        let n = order.clamp(1, self.available_order());
+        self.at(offset, order.clamp(1, self.available_order()))
+    }
+
+    /// Computes the weights of `uⁿ`, `uⁿ⁻¹` and `uⁿ⁻²` in the value at the time `tⁿ − ago` between the last
+    /// two of the polynomial through as many of them as the order of the formula, two at least, or through
+    /// all that are known. Its error is of the order of the formula: `max |u″| Δt²/8` for order 2 and equal
+    /// steps.
+    ///
+    /// # Source
+    /// Hairer, Nørsett & Wanner, *Solving Ordinary Differential Equations I*, 2nd ed., 1993, §III.1: the
+    /// polynomial of a multistep formula is its continuous extension.
+    pub fn before(&self, ago: f64) -> [f64; 3] {
+        self.at(-ago, self.order.max(2).min(self.sizes.len() + 1))
+    }
+
+    /// The weights of the last `n` values in that of their polynomial at the time `tⁿ + offset`.
+    fn at(&self, offset: f64, n: usize) -> [f64; 3] {
         let mut distances = [offset; MAX_ORDER];
         for (i, size) in self.sizes.iter().enumerate().take(n - 1) {
             distances[i + 1] = distances[i] + size;
@@ -267,6 +283,13 @@ mod tests {
             let exact = up_to(order - 1, offset - 1.0);
             let value = sum(at, order - 1);
             prop_assert!((value - exact).abs() < 1e-13 * size(at, order - 1), "{value}: {at:?}");
+
+            // Within the last step, by a straight line at least: values at 0 would be those of `times`.
+            let before = steps.before(offset * sizes[1]);
+            let degree = order.max(2) - 1;
+            let (exact, value) = (up_to(degree, -1.0 - offset * ratios[0]), sum(before, degree));
+            prop_assert!((value - exact).abs() < 1e-13 * size(before, degree), "{value}: {before:?}");
+            prop_assert_eq!(steps.before(0.0), [1.0, 0.0, 0.0]);
         }
     }
 

@@ -291,8 +291,11 @@ impl Averages {
     }
 
     /// Takes a sample if one is due now or if there is none yet, once means have begun.
-    fn record(&mut self, solver: &Flow, now: TimePoint) {
-        let due = self.schedule.due(now);
+    fn record(&mut self, solver: &Flow, now: TimePoint, between: bool) {
+        let due = if between { self.schedule.due_between(now) } else { self.schedule.due(now) };
+        if between && !due {
+            return;
+        }
         if !(due || self.last.is_none() || self.other.is_some()) {
             return;
         }
@@ -376,7 +379,7 @@ impl Writer for Averages {
 
     fn write(&mut self, solver: &mut Flow, at: &At, _: Kept) -> Result<(), MonitorError> {
         if at.begun {
-            self.record(solver, at.now);
+            self.record(solver, at.now, at.between);
         }
         if at.end { Ok(self.write_means(solver, at.now.t)?) } else { Ok(()) }
     }

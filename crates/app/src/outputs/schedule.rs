@@ -67,6 +67,12 @@ impl Schedule {
         }
     }
 
+    /// Returns whether an event is due at the time of `now`, which lies between two steps; if so, moves on to
+    /// the next one.
+    pub fn due_between(&mut self, now: TimePoint) -> bool {
+        matches!(self.every, Every::Time(_)) && self.due(now)
+    }
+
     /// Returns the number of steps that can be done from `now` before an event may be due by its number of
     /// steps; with `local` steps, which count as one unit of time each, also by its time.
     pub fn steps_left(&self, now: TimePoint, local: bool) -> u64 {

@@ -9,6 +9,7 @@ use crate::file::every::Every;
 use crate::file::node::{Node, Value};
 use crate::file::problem::{InputError, Problem};
 use crate::outputs::Kind;
+use dgsuite_solve::flow::Law;
 
 /// Where an interval is written in the file.
 #[derive(Clone, Copy, Debug)]
@@ -76,21 +77,30 @@ impl Plan {
         Some((self.span()? / dt).ceil() as usize)
     }
 
+    /// Whether the scheme combines several past times: outputs between its steps are interpolated, so that it
+    /// need not land on their times.
+    pub fn is_multistep(&self) -> bool {
+        matches!(self.setup.law, Law::Incompressible(_))
+    }
+
     /// About the number of steps to the final time, of sizes up to `dt` and such that they land on the times
     /// of all intervals.
     pub fn steps_to_end(&self, dt: f64) -> Option<usize> {
         let span = self.span()?;
+        let whole = |x: f64| (x - x.round()).abs() < 1e-6 * x;
+        let up = |x: f64| if whole(x) { x.round() } else { x.ceil() };
+        if self.is_multistep() {
+            return Some(up(span / dt) as usize);
+        }
         let time = |every| match every {
             Every::Time(interval) if interval < span => Some(interval),
             _ => None,
         };
         let intervals: Vec<f64> = self.intervals().into_iter().filter_map(|(_, every)| time(every)).collect();
         let shortest = intervals.iter().copied().fold(span, f64::min);
-        let whole = |x: f64| (x - x.round()).abs() < 1e-6 * x;
         // Times of other intervals are times of the shortest one, or additional ones.
         let additional = |interval: &f64| if whole(interval / shortest) { 0.0 } else { span / interval };
         let others: f64 = intervals.iter().map(additional).sum();
-        let up = |x: f64| if whole(x) { x.round() } else { x.ceil() };
         Some((span / shortest * up(shortest / dt) + others).round() as usize)
     }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::communication::{Communication, so_far};
 use dgsuite_timeint::{
-    Adaptive, Controller, Patience, Schedule, Steady, StepSize, TimePoint, Tolerance, Verdict,
+    Adaptive, Controller, Patience, Schedule, Steady, StepSize, TimePoint, Tolerance, Verdict, same_time,
 };
 
 use super::counts::Tally;
@@ -24,7 +24,7 @@ use super::sections;
 use crate::pipeline::time::SteadySpec;
 use crate::plan::Plan;
 use dgsuite_output::writer::WriterError;
-use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Taken, Trail};
+use dgsuite_solve::flow::{BoundaryKind, Flow, Taken, Trail};
 use dgsuite_solve::post::{Surface, slow_outflow};
 use dgsuite_solve::{ROOT, SystemError};
 
@@ -88,14 +88,16 @@ impl<'a> March<'a> {
         // A steady run ends by its residual; the controller only counts steps and time.
         let most = plan.time.steps.or(plan.time.steady.map(|s| s.max_steps));
         let restart = plan.restart.as_ref().map(|(_, saved)| saved.now);
-        let schedule = Schedule {
-            start: 0.0,
-            end: plan.time.end,
-            steps: most.map(|n| n as u64),
-            events: Outputs::times(plan, restart.map_or(0.0, |now| now.t))?,
+        let multistep = plan.is_multistep();
+        // A multistep scheme interpolates between its steps.
+        let events = match multistep {
+            true => Vec::new(),
+            false => Outputs::times(plan, restart.map_or(0.0, |now| now.t))?,
         };
+        let steps = most.map(|n| n as u64);
+        let schedule = Schedule { start: 0.0, end: plan.time.end, steps, events };
         let mut controller = Controller::new(&schedule, plan.time.step)?;
-        if let Law::Incompressible(_) = plan.setup.law {
+        if multistep {
             controller = controller.smooth();
         }
         if let Some(now) = restart {
@@ -179,6 +181,9 @@ impl<'a> March<'a> {
 
     /// Writes results that are due, and warns of values that are not finite.
     fn write(&mut self, outputs: &mut Outputs<'_>, moment: Moment) -> Result<(), RunError> {
+        if moment == Moment::Step && self.plan.is_multistep() {
+            self.write_between(outputs)?;
+        }
         (outputs.control, outputs.shrink) = (self.memory(), self.shrink);
         outputs.tally = self.tally.clone();
         outputs.write(self.solver, self.now(), moment)?;
@@ -190,6 +195,16 @@ impl<'a> March<'a> {
         outputs.not_finite().take().iter().for_each(|warning| self.log.warn(warning));
         if moment == Moment::End && !self.tally.stopped {
             outputs.triggers().never().iter().for_each(|warning| self.log.warn(warning));
+        }
+        Ok(())
+    }
+
+    /// Writes what was due within the last step, from the interpolant of a multistep scheme.
+    fn write_between(&mut self, outputs: &mut Outputs<'_>) -> Result<(), RunError> {
+        let TimePoint { t: end, step, .. } = self.now();
+        while let Some(t) = outputs.next_time().filter(|&t| t < end && !same_time(t, end)) {
+            let then = TimePoint { t, low: 0.0, step };
+            self.solver.at_earlier(t, |flow| outputs.write(flow, then, Moment::Between))??;
         }
         Ok(())
     }

@@ -64,6 +64,16 @@ impl Recorder<'_> {
         self.schedule.due(now)
     }
 
+    /// As [`due`](Self::due) at a time between two steps.
+    pub fn due_between(&mut self, now: TimePoint) -> bool {
+        self.schedule.due_between(now)
+    }
+
+    /// Returns the time of the next row, if rows are at intervals of time.
+    pub fn next_time(&self) -> Option<f64> {
+        self.schedule.next_time()
+    }
+
     /// Returns the number of steps that can be done after `step` before a row may be due by its number of
     /// steps.
     pub fn steps_left(&self, now: TimePoint, local: bool) -> u64 {

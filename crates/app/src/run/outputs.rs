@@ -45,8 +45,8 @@ struct Open {
     kind: &'static Kind,
     from: Begin,
     writer: Box<dyn Writer>,
-    /// The step at which it was written last.
-    newest: Option<u64>,
+    /// The step and the time at which it was written last.
+    newest: Option<(u64, f64)>,
 }
 
 /// The open results of a run.
@@ -79,6 +79,8 @@ pub struct Outputs<'a> {
 pub enum Moment {
     /// Before the first step.
     Start,
+    /// Within a step that has been done, at a time that [`Outputs::next_time`] returned.
+    Between,
     /// After a step.
     Step,
     /// After the last step.
@@ -151,6 +153,14 @@ impl<'a> Outputs<'a> {
         Ok(times)
     }
 
+    /// Returns the first time of outputs that are at intervals of time, of those that are not bound to the
+    /// ends of steps as checkpoints are.
+    pub fn next_time(&mut self) -> Option<f64> {
+        let free = self.outputs.iter_mut().filter(|open| !open.kind.after_all);
+        let outputs = free.filter_map(|open| open.writer.schedule().next_time());
+        outputs.chain(self.monitors.iter().filter_map(Recorder::next_time)).min_by(f64::total_cmp)
+    }
+
     /// Returns the number of steps that can be done after `now` before anything may be due by its number of
     /// steps. Output at given times is landed on.
     pub fn steps_left(&mut self, now: TimePoint, local: bool) -> u64 {
@@ -192,7 +202,8 @@ impl<'a> Outputs<'a> {
         moment: Moment,
         failures: &mut Failures,
     ) -> Result<bool, RunError> {
-        let outside = moment != Moment::Step;
+        let outside = matches!(moment, Moment::Start | Moment::End);
+        let between = moment == Moment::Between;
         let mut any = outside;
         // A continued run already has the row and the file of its start.
         let always = moment == Moment::End || (moment == Moment::Start && self.plan.restart.is_none());
@@ -201,7 +212,8 @@ impl<'a> Outputs<'a> {
         let goes_on = self.plan.outline.former == Former::Continue;
         let rows = moment == Moment::End || (moment == Moment::Start && !goes_on);
         for (i, monitor) in self.monitors.iter_mut().enumerate() {
-            let due = monitor.due(now) && moment == Moment::Step || first;
+            let due = if between { monitor.due_between(now) } else { monitor.due(now) };
+            let due = due && !outside || first;
             if (due || rows) && self.triggers.begun(monitor.from, now) {
                 any = true;
                 let row = monitor.record(solver, now, &mut self.last, &self.not_finite);
@@ -211,7 +223,7 @@ impl<'a> Outputs<'a> {
                 }
                 if let (Some(settled), Ok(values)) = (&mut self.settled, &row)
                     && self.plan.monitors[i].monitor.has_forces()
-                    && moment == Moment::Step
+                    && !outside
                 {
                     settled.note(i, values);
                 }
@@ -221,7 +233,7 @@ impl<'a> Outputs<'a> {
         let root = self.plan.setup.comm.rank() == 0;
         self.triggers.evaluate(now, |holds| solver.any(root && holds))?;
         // What begins with this step; a continued run already has it.
-        let may_begin = first || moment == Moment::Step;
+        let may_begin = first || !outside;
         for monitor in &mut self.monitors {
             if may_begin && self.triggers.begins(monitor.from, now) {
                 any = true;
@@ -235,15 +247,23 @@ impl<'a> Outputs<'a> {
         }
         for i in 0..self.outputs.len() {
             let Open { kind, from, newest, .. } = self.outputs[i];
+            if between && kind.after_all {
+                continue;
+            }
             let at = At {
                 now,
+                between,
                 end: moment == Moment::End,
                 always,
                 begun: self.triggers.begun(from, now),
                 begins: may_begin && self.triggers.begins(from, now),
             };
             let wanted = self.outputs[i].writer.wanted(&at);
-            if !wanted || kind.writes_files && newest == Some(now.step) {
+            if between && !wanted {
+                // What has not begun does not ask whether it is due.
+                self.outputs[i].writer.schedule().due_between(now);
+            }
+            if !wanted || kind.writes_files && newest == Some((now.step, now.t)) {
                 continue;
             }
             any |= kind.writes_files;
@@ -259,7 +279,7 @@ impl<'a> Outputs<'a> {
             }
             let open = &mut self.outputs[i];
             failures.keep(open.writer.write(solver, &at, stored))?;
-            open.newest = Some(now.step);
+            open.newest = Some((now.step, now.t));
         }
         if moment == Moment::End {
             let triggers = self.triggers.summary();
@@ -283,7 +303,8 @@ impl<'a> Outputs<'a> {
     /// The errors of the file system.
     pub fn new_fields(&mut self, now: TimePoint) -> Result<bool, RunError> {
         let fields = self.outputs.iter().find(|open| open.kind.name == fields::OUTPUT.name);
-        if fields.is_none_or(|open| open.newest != Some(now.step)) || self.asked == Some(now.step) {
+        let newest = fields.and_then(|open| open.newest);
+        if newest.is_none_or(|(step, _)| step != now.step) || self.asked == Some(now.step) {
             return Ok(false);
         }
         self.asked = Some(now.step);

@@ -140,7 +140,7 @@ impl<'a> Triggers<'a> {
     pub fn begins(&self, begin: Begin, now: TimePoint) -> bool {
         match begin {
             Begin::At(_) => false,
-            Begin::Trigger(i) => self.held[i].is_some_and(|held| held.step == now.step),
+            Begin::Trigger(i) => self.held[i].is_some_and(|held| held.time == now.t),
         }
     }
 

@@ -26,7 +26,8 @@ monitors:
   - residual: { every_steps: 2 }
   - integral: { fields: [u*u + v*v, p, Vorticity], every_steps: 2 }
   - probe: { points: [[0.4, 0.3], [2.9, 0.9]], fields: [u, p, Vorticity], every_steps: 2 }
-  - sample: { line: { from: [0.1, 0], to: [2.9, 1], points: 9 }, fields: [u, p], every_steps: 3 }
+  - probe: { points: [[0.4, 0.3], [2.9, 0.9]], fields: [u, p, Vorticity], every: 0.0137 }
+  - sample: { line: { from: [0.1, 0], to: [2.9, 1], points: 9 }, fields: [u, p], every: 0.0137 }
   - forces: { boundary: ymin, every_steps: 2, reference: { density: 1, length: 1, velocity: 1 } }
 ";
 

@@ -1,12 +1,14 @@
 //! Tables of monitors: one header, one row for each time, continued by a restart.
 
+use std::cmp::Ordering;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::{WriterError, atomic};
 
-/// A `.csv` file whose first column (time, or step) increases from row to row.
+/// A `.csv` file whose first column (time, or step) increases from row to row. In a table of step and time, a
+/// step may have several times.
 ///
 /// Rows are written to the file at once, so that a table can be watched and a crash loses none.
 ///
@@ -25,8 +27,16 @@ pub struct Table {
     path: PathBuf,
     file: File,
     n_columns: usize,
-    /// First column of the last row.
-    last: f64,
+    /// First column of the last row, and its time if that is the second one.
+    last: Key,
+    timed: bool,
+}
+
+/// The first column of a row, and its time or 0.
+type Key = (f64, f64);
+
+fn is_timed(columns: &[&str]) -> bool {
+    columns.get(1) == Some(&"time")
 }
 
 impl Table {
@@ -35,7 +45,7 @@ impl Table {
     /// # Errors
     /// [`WriterError::Io`].
     pub fn create(path: impl Into<PathBuf>, columns: &[&str]) -> Result<Self, WriterError> {
-        Self::start(path.into(), columns, &[], f64::NEG_INFINITY)
+        Self::start(path.into(), columns, &[], (f64::NEG_INFINITY, 0.0))
     }
 
     /// Continues the table at `path` after a restart at `key`, the value of the first column: rows beyond it
@@ -60,13 +70,15 @@ impl Table {
         if found != expected {
             return Err(WriterError::Columns { path, expected, found: found.to_owned() });
         }
-        let key_of = |line: &str| line.split(',').next().and_then(|cell| cell.parse::<f64>().ok());
-        let kept: Vec<&str> = lines.filter(|line| key_of(line).is_some_and(|k| k <= key)).collect();
-        let last = kept.last().and_then(|line| key_of(line)).unwrap_or(f64::NEG_INFINITY);
+        let cell = |line: &str, i: usize| line.split(',').nth(i).and_then(|cell| cell.parse::<f64>().ok());
+        let kept: Vec<&str> = lines.filter(|line| cell(line, 0).is_some_and(|k| k <= key)).collect();
+        let timed = is_timed(columns);
+        let key_of = |line: &&str| Some((cell(line, 0)?, if timed { cell(line, 1)? } else { 0.0 }));
+        let last = kept.last().and_then(key_of).unwrap_or((f64::NEG_INFINITY, 0.0));
         Self::start(path, columns, &kept, last)
     }
 
-    fn start(path: PathBuf, columns: &[&str], rows: &[&str], last: f64) -> Result<Self, WriterError> {
+    fn start(path: PathBuf, columns: &[&str], rows: &[&str], last: Key) -> Result<Self, WriterError> {
         let mut text = columns.join(",");
         text.push('\n');
         for row in rows {
@@ -75,11 +87,12 @@ impl Table {
         }
         atomic::write(&path, text.as_bytes())?;
         let file = OpenOptions::new().append(true).open(&path).map_err(WriterError::io(&path))?;
-        Ok(Self { path, file, n_columns: columns.len(), last })
+        Ok(Self { path, file, n_columns: columns.len(), last, timed: is_timed(columns) })
     }
 
-    /// Appends a row. A row whose first value is not beyond that of the last row is left out, so that a time
-    /// that is due for two reasons, or again after a restart, is written once.
+    /// Appends a row. A row whose first value (with its time, if that is the second one) is not beyond that
+    /// of the last row is left out, so that a time that is due for two reasons, or again after a restart, is
+    /// written once.
     ///
     /// # Errors
     /// [`WriterError::Io`].
@@ -98,8 +111,12 @@ impl Table {
     /// # Panics
     /// If a row does not have as many values as there are columns.
     pub fn rows(&mut self, rows: &[impl AsRef<[f64]>]) -> Result<(), WriterError> {
-        let first = rows.first().and_then(|row| row.as_ref().first());
-        let Some(&key) = first.filter(|&&key| key > self.last) else { return Ok(()) };
+        let Some(first) = rows.first().map(AsRef::as_ref) else { return Ok(()) };
+        let column = |i: usize| first.get(i).copied().unwrap_or(f64::NAN);
+        let key = (column(0), if self.timed { column(1) } else { 0.0 });
+        if !matches!(key.partial_cmp(&self.last), Some(Ordering::Greater)) {
+            return Ok(());
+        }
         let mut text = String::new();
         for row in rows.iter().map(AsRef::as_ref) {
             assert_eq!(row.len(), self.n_columns, "values of a row of {}", self.path.display());

@@ -17,6 +17,26 @@ impl Flow {
         self.engine.next_size(wanted)
     }
 
+    /// Calls `look` with the flow at the time `t` within the last step: the polynomial in time through the
+    /// last states that the scheme keeps, as many as its order, two at least. Afterwards the flow is again
+    /// that at the end of the step, with the same bits.
+    ///
+    /// # Errors
+    /// [`SystemError::Unavailable`] if the scheme is not a multistep scheme; no memory on a device.
+    pub fn at_earlier<R>(&mut self, t: f64, look: impl FnOnce(&mut Self) -> R) -> Result<R, SystemError> {
+        let Law::Incompressible(_) = self.setup.law else {
+            let what = "at times between steps".to_owned();
+            return Err(SystemError::Unavailable { law: self.setup.law.name(), what });
+        };
+        let end = self.time;
+        self.engine.look_back(Some(end - t))?;
+        self.time = t;
+        let seen = look(self);
+        self.time = end;
+        self.engine.look_back(None)?;
+        Ok(seen)
+    }
+
     /// Returns the number of explicit sub-steps of convection in a step of size `dt`; 0 if there are none.
     ///
     /// # Errors

@@ -436,6 +436,11 @@ impl<M: Machine> Engine for FlowEngine<M> {
         self.flow.substeps(dt)
     }
 
+    fn look_back(&mut self, ago: Option<f64>) -> Result<(), SystemError> {
+        *self.state.get_mut() = None;
+        Ok(self.flow.look_back(ago)?)
+    }
+
     fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
         self.flow.normal_jumps().map(Some)
     }

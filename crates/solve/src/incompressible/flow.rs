@@ -15,10 +15,12 @@
 //! first-order operators are weak forms with boundary data. The penalties are those on divergence and normal
 //! jumps.
 
+mod before;
 mod dual;
 mod rate;
 mod stress;
 
+use self::before::Before;
 use self::rate::Rate;
 use super::boundary::Boundaries;
 use super::components::Components;
@@ -78,6 +80,8 @@ pub(super) struct Flow<M: Machine> {
     u: Vec<Components<M::V>>,
     n: Vec<Components<M::V>>,
     p: Vec<M::V>,
+    /// The fields at an earlier time, while that is looked at.
+    before: Option<Before<M::V>>,
     work: Work<M::V>,
     /// Former solutions of the pressure's problem, if the pressure has the order of the velocity.
     guesses: Option<Projection<M::V>>,
@@ -170,14 +174,21 @@ impl<M: Machine> Flow<M> {
             u,
             n,
             p,
+            before: None,
             work,
         })
     }
 
-    /// The fields `u v [w] p` and the scalars at the time of the last step.
+    /// The fields `u v [w] p` and the scalars at the time of the last step, or at the one
+    /// [looked at](Self::look_back).
     pub(super) fn fields(&self) -> Vec<&M::V> {
-        let scalars = self.scalars.iter().map(|scalar| &scalar.values[0]);
-        self.u[0].0.iter().chain([&self.p[0]]).chain(scalars).collect()
+        match &self.before {
+            Some(Before { u, rest }) => u.0.iter().chain(rest).collect(),
+            None => {
+                let scalars = self.scalars.iter().map(|scalar| &scalar.values[0]);
+                self.u[0].0.iter().chain([&self.p[0]]).chain(scalars).collect()
+            }
+        }
     }
 
     pub(super) fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError> {
@@ -607,17 +618,18 @@ impl<M: Machine> Flow<M> {
     /// `(Σ_f ∫_f ([u]·n)²)^½` over inner faces: the penalty on jumps with the factor 1, as a quadratic form.
     pub(super) fn normal_jumps(&mut self) -> Result<f64, OpsError> {
         let Work { gradient, phi, load, .. } = &mut self.work;
+        let u = self.before.as_ref().map_or(&self.u[0], |before| &before.u);
         let dim = gradient.0.len();
         phi.fill(1.0);
         load.fill(0.0);
-        if self.machine.penalties([&*load, &*phi], 1.0, &self.u[0], gradient)? {
-            return Ok(self.u[0].dot(gradient).max(0.0).sqrt());
+        if self.machine.penalties([&*load, &*phi], 1.0, u, gradient)? {
+            return Ok(u.dot(gradient).max(0.0).sqrt());
         }
-        let inputs: Vec<_> = self.u[0].0.iter().enumerate().chain([(dim + 1, &*phi)]).collect();
+        let inputs: Vec<_> = u.0.iter().enumerate().chain([(dim + 1, &*phi)]).collect();
         let mut outputs: Vec<_> = gradient.0.iter_mut().enumerate().collect();
         self.machine.pass(Pass::Penalty, 0.0, &inputs, &mut outputs)?;
         let mut square = 0.0;
-        for (u, residual) in self.u[0].0.iter().zip(&gradient.0) {
+        for (u, residual) in u.0.iter().zip(&gradient.0) {
             self.machine.load_of_residual(residual, load);
             square -= u.dot(load);
         }

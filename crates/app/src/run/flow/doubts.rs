@@ -108,7 +108,7 @@ fn many_landings(plan: &Plan, first_dt: Option<f64>) -> Vec<String> {
             "{owner} {interval}: with local steps each step counts as 1, so that files are written in every \
              step; write `every_steps: N` or a longer interval"
         )),
-        Every::Time(interval) if !local && interval < SHORT * step => {
+        Every::Time(interval) if !local && !plan.is_multistep() && interval < SHORT * step => {
             let (landing, free) = (plan.steps_to_end(step)?, plan.steps_without_landings(step)?);
             Some(format!(
                 "{owner} {interval}, but steps are about {step:.4e}: the run takes {} steps to land on these \

@@ -63,7 +63,8 @@ impl<M: Machine> Flow<M> {
     /// The mean velocity and the force of the last step, if the flow rate is prescribed.
     pub(in crate::incompressible) fn driven(&self) -> Option<Driven> {
         let after_step = !self.steps.sizes().is_empty();
-        self.rate.as_ref().map(|rate| Driven { mean: rate.mean(&self.u[0]), force: rate.force, after_step })
+        let u = self.before.as_ref().map_or(&self.u[0], |before| &before.u);
+        self.rate.as_ref().map(|rate| Driven { mean: rate.mean(u), force: rate.force, after_step })
     }
 
     /// Sets the force with which the next step begins.
