@@ -454,7 +454,11 @@ fn run_read(args: &RunArgs, team: &Team, document: &Document, sections: &Section
     let mut log = if team.prints() { Log::new(args.quiet) } else { Log::mute() };
     let report = match sections.study() {
         Some(spec) => Study::new(document, sections, spec, &choices)?.execute(&mut log)?,
-        None => Job::new(document, &choices)?.execute(&mut log)?,
+        None => {
+            let mut job = Job::new(document, &choices)?;
+            team.writes_to(job.directory());
+            job.execute(&mut log)?
+        }
     };
     Ok(exit_code(&report))
 }

@@ -1,5 +1,6 @@
 //! A run of any model, as the program and its studies use it: with a report beside published values.
 
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use crate::file::problem::InputError;
@@ -43,6 +44,11 @@ impl Job {
         });
         choices.preparing.store(false, Ordering::SeqCst);
         Ok(Self { run, frame })
+    }
+
+    /// Returns the directory of the results.
+    pub fn directory(&self) -> &Path {
+        &self.run.outline().directory
     }
 
     /// Describes the plan in words.

@@ -262,16 +262,36 @@ fn launchers_without_mpi_leave_the_tables_of_one_rank() {
     }
 }
 
-#[test]
-fn a_killed_rank_without_mpi_is_named_by_the_others() {
+/// Two ranks of a long run that have written a checkpoint, and its folder.
+fn two_at_work(port: u16) -> (Case, Vec<Child>, PathBuf) {
     let case = Case::new(&FLOW.replace("time: { steps: 12 }", "time: { steps: 1000000 }"));
-    let mut children = without_mpi(&case, 2, port(0), &["--set", "output.checkpoint.every_steps=2"]);
+    let children = without_mpi(&case, 2, port, &["--set", "output.checkpoint.every_steps=2"]);
     let begin = Instant::now();
     let checkpoints = case.path("out/case/checkpoints");
     while !std::fs::read_dir(&checkpoints).is_ok_and(|files| files.count() > 1) {
         assert!(begin.elapsed() < Duration::from_secs(60), "there is no checkpoint");
         std::thread::sleep(Duration::from_millis(10));
     }
+    (case, children, checkpoints)
+}
+
+/// The rank that writes the summary cannot say that it was killed.
+#[test]
+fn a_killed_rank_0_leaves_a_summary_that_says_so() {
+    let (case, mut children, _) = two_at_work(port(5));
+    children[0].kill().unwrap();
+    children[0].wait().unwrap();
+    let output = children.swap_remove(1).wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.contains("rank 0 has ended"), "{text}");
+    let summary = case.summary("out/case");
+    let told = summary["failure"]["message"].as_str().unwrap_or_default();
+    assert!(summary["status"] == "failed" && told.contains("rank 0 has ended"), "{summary}");
+}
+
+#[test]
+fn a_killed_rank_without_mpi_is_named_by_the_others() {
+    let (case, mut children, checkpoints) = two_at_work(port(0));
     children[1].kill().unwrap();
     children[1].wait().unwrap();
     let output = children.swap_remove(0).wait_with_output().unwrap();
@@ -279,6 +299,7 @@ fn a_killed_rank_without_mpi_is_named_by_the_others() {
     assert!(!output.status.success() && text.matches("rank 1 has ended").count() == 1, "{text}");
     assert!(text.contains("hint: continue with --restart latest on any number of ranks"), "{text}");
     assert!(!text.contains("hint: try") && !case.path("out/case/fields/failed.vtu").exists(), "{text}");
+    assert_eq!(case.summary("out/case")["status"], "failed");
     // The last checkpoint continues on one rank.
     let names = std::fs::read_dir(&checkpoints).unwrap().map(|file| file.unwrap().file_name());
     let step = |name: &str| name.strip_prefix("step-")?.strip_suffix(".dgs")?.parse::<u64>().ok();

@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use dgsuite_gpu::comm::{self, CommError, Communicator, Counted, Guard, Launch};
 use dgsuite_gpu::cores;
@@ -16,6 +16,7 @@ use crate::code::Code;
 use crate::file::problem::InputError;
 use crate::machine;
 use crate::plan::Choices;
+use crate::run::summary;
 use crate::study::StudyError;
 use dgsuite_solve::ROOT;
 use dgsuite_solve::flow::{Device, DeviceError};
@@ -30,6 +31,8 @@ pub(super) struct Team {
     guard: Option<Arc<Guard>>,
     comm: Option<Arc<dyn Communicator>>,
     place: Place,
+    /// Where the results are, once the run begins.
+    results: Arc<OnceLock<PathBuf>>,
 }
 
 /// A rank among those of its host.
@@ -61,11 +64,19 @@ impl Team {
         }
         let place = place(comm.as_ref())?;
         let rank = comm.rank();
+        let results = Arc::new(OnceLock::new());
+        let known = Arc::clone(&results);
         let guard = Guard::new(&comm, move |error| {
             tell(rank, Some(Code::Ranks), &error.to_string());
+            conclude(rank, known.get(), error);
             1
         })?;
-        Ok(Self { guard: Some(Arc::new(guard)), comm: Some(Counted::new(comm)), place })
+        Ok(Self { guard: Some(Arc::new(guard)), comm: Some(Counted::new(comm)), place, results })
+    }
+
+    /// Notes where the results are: if a rank ends, the summary says so.
+    pub(super) fn writes_to(&self, directory: &Path) {
+        self.results.get_or_init(|| directory.to_owned());
     }
 
     /// Sets what the ranks have to do with a run.
@@ -101,6 +112,11 @@ impl Team {
     /// know of, ends all ranks.
     pub(super) fn finish(&self, result: anyhow::Result<u8>) -> anyhow::Result<u8> {
         let result = self.finish_together(result);
+        if let (Some(comm), false) = (&self.comm, matches!(result, Ok(0)))
+            && let Some(error) = comm.failure()
+        {
+            conclude(comm.rank(), self.results.get(), &error);
+        }
         if let Some(guard) = &self.guard {
             match &result {
                 Ok(0) => guard.release(),
@@ -143,6 +159,15 @@ impl Team {
 fn tell(rank: usize, code: Option<Code>, text: &str) {
     let code = code.map_or_else(String::new, |code| format!("[{code}]"));
     let _ = writeln!(io::stderr(), "rank {rank}: error{code}: {text}");
+}
+
+/// Says in the summary of a run in progress that it has failed, on the rank that writes it, or on the next
+/// one if that has ended.
+fn conclude(rank: usize, results: Option<&PathBuf>, error: &CommError) {
+    let lost = matches!(error, CommError::Left { rank: ROOT });
+    if let (Some(results), true) = (results, rank == usize::from(lost)) {
+        summary::conclude(results, Code::Ranks, &format!("rank {rank}: {error}"));
+    }
 }
 
 /// Whether another rank reports the cause.

@@ -1,14 +1,31 @@
 //! `summary.json`: one object with the properties and the results of a run.
 
+use std::fs;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::RunError;
+use crate::code::Code;
+use dgsuite_output::writer::atomic;
 use dgsuite_solve::SystemError;
 
 /// Returns the summary of a run that has begun at `date` and is in progress or was killed; it replaces the
 /// summary of a former run.
 pub fn running(title: &str, date: &str) -> Value {
     json!({ "title": title, "version": env!("CARGO_PKG_VERSION"), "date": date, "status": "running" })
+}
+
+/// Says in the summary in a directory that its run has failed, if it is in progress there: for processes that
+/// end without the run's own end. What cannot be read or written stays as it is.
+pub fn conclude(directory: &Path, code: Code, message: &str) {
+    let path = directory.join("summary.json");
+    let read = fs::read(&path).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+    if let Some(mut summary) = read.filter(|summary| summary["status"] == "running") {
+        summary["status"] = json!(Status::Failed.word());
+        summary["failure"] = json!({ "code": code.word(), "message": message });
+        let _ = atomic::write(&path, format!("{summary:#}\n").as_bytes());
+    }
 }
 
 /// How a run ended.
