@@ -36,6 +36,10 @@ pub(crate) trait Engine: Send {
     fn stable_dt(&mut self) -> Result<f64, OpsError>;
     fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError>;
     fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
+    /// Whether the states at the points of faces are admissible; not known on devices. Collective.
+    fn admissible_at_faces(&self) -> bool {
+        true
+    }
     fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms);
     fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64>;
@@ -520,6 +524,10 @@ impl<T: PackScalar> Engine for HostEngine<T> {
 
     fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError> {
         self.rhs.discretization.measure_steps_by(measure);
+    fn admissible_at_faces(&self) -> bool {
+        self.rhs.discretization.admissible_at_faces(&self.u)
+    }
+
         Ok(())
     }
 

@@ -401,6 +401,10 @@ impl Engine for Ranked {
         self.of_elements(self.inner.strengths()?)
     }
 
+    fn admissible_at_faces(&self) -> bool {
+        self.inner.admissible_at_faces()
+    }
+
     fn sensors(&self) -> Option<Vec<f32>> {
         self.of_elements(self.inner.sensors()?)
     }

@@ -50,6 +50,8 @@ pub struct March<'a> {
     controller: Controller,
     /// Step control by an estimate of the error, if chosen.
     adaptive: Option<Adaptive>,
+    /// Whether the states at faces are admissible, as far as steps by error know.
+    faces: bool,
     /// Number of steps with local step sizes, which have no common time.
     local: u64,
     /// The stable step of the current state at CFL number one.
@@ -110,6 +112,7 @@ impl<'a> March<'a> {
             log,
             controller,
             adaptive: None,
+            faces: true,
             local: 0,
             limit: 0.0,
             dofs,

@@ -6,6 +6,7 @@
 //! residual over the blocks of each group. On several ranks the traces of cut faces are sent between (1) and
 //! (2), states above boundaries before (1); the blocks that read the traces run last.
 
+mod face_states;
 mod time_step;
 
 use crate::error::OpsError;

@@ -70,6 +70,14 @@ impl Flow {
         Ok(error)
     }
 
+    /// Returns whether the states at the points of faces, from which the numerical fluxes are computed, are
+    /// finite and admissible; [`stable_dt`](Self::stable_dt) looks at the points inside elements alone. On a
+    /// device the answer is always yes. Collective.
+    #[must_use]
+    pub fn admissible_at_faces(&self) -> bool {
+        self.engine.admissible_at_faces()
+    }
+
     /// Undoes the last attempted step, which began at `time`.
     pub fn undo_step(&mut self, time: f64) {
         self.engine.undo_step();

@@ -16,6 +16,9 @@ use dgsuite_solve::flow::Taken;
 
 /// Largest number of attempts at a step; the last one is less than a millionth of the first.
 const MOST: u32 = 20;
+/// Number of attempts that are rejected because of states at faces that were admissible before the step; if
+/// they are still not, the reason is not the step, and numerical fluxes may bear it.
+const MOST_FOR_FACES: u32 = 5;
 /// Assumed growth of steps while batches are in progress, to keep away from events. If steps grow more, the
 /// batch is undone.
 const GROWTH: f64 = 1.3;
@@ -35,6 +38,7 @@ impl March<'_> {
                 Some(Adaptive::of_order(steps.scheme.embedded_order(), first))
             }
         };
+        self.faces = self.solver.admissible_at_faces();
         let saved = self.plan.restart.as_ref().and_then(|(_, saved)| sections::control(saved));
         if let (Some(adaptive), Some(memory)) = (&mut self.adaptive, saved) {
             adaptive.resume(memory);
@@ -61,14 +65,18 @@ impl March<'_> {
             self.solver.note(&mut self.trail, Taken::Step { t, dt: step.dt });
             let mut error = self.solver.try_step(step.dt)? / spec.tolerance;
             let mut limit = Ok(self.limit);
+            let Some(adaptive) = &mut self.adaptive else { return Ok(false) };
+            let mut faces = true;
             if error <= 1.0 {
                 self.solver.keep_flow_rate(step.dt)?;
                 limit = self.solver.stable_dt();
+                faces = limit.is_ok() && self.solver.admissible_at_faces();
                 // An invalid state is not a solution, however small its error is.
-                error = if limit.is_ok() { error } else { f64::INFINITY };
+                let spoilt = self.faces && !faces && adaptive.memory().rejected < MOST_FOR_FACES;
+                error = if limit.is_ok() && !spoilt { error } else { f64::INFINITY };
             }
-            let Some(adaptive) = &mut self.adaptive else { return Ok(false) };
             if adaptive.judge(step.dt, error) {
+                self.faces = faces;
                 self.solver.set_time(step.t_next);
                 self.controller.accept(&step);
                 self.limit = limit?;

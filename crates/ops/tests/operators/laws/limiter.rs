@@ -243,3 +243,34 @@ fn states_between_the_points_of_a_limiter_are_admissible() {
     }
     assert!(bad > 50, "the polynomials have a negative pressure at {bad} points only");
 }
+
+/// A gas whose pressure is a parabola, `low` at x = −1 and 1 and 0.1 in between.
+fn bent(dim: usize, low: f64) -> Arc<dyn Exact> {
+    Arc::new(State(dim + 2, move |x: [f64; 3], _| {
+        let mut w = vec![1.0];
+        w.resize(dim + 1, 0.0);
+        w.push(0.1 + (low - 0.1) * x[0] * x[0]);
+        w
+    }))
+}
+
+#[test]
+fn pressures_below_zero_are_seen_at_faces() {
+    for cells in [Cells::Of(Shape::Quadrilateral), Cells::Of(Shape::Hexahedron), Cells::Of(Shape::Triangle)] {
+        let mesh = mesh(cells, 1, 1, false);
+        let mut unseen = 0;
+        for (name, scheme) in schemes(cells, 2) {
+            let d = euler::<f64>(&mesh, &scheme, None, 1);
+            let of = |low: f64| {
+                let mut u = vec![0.0; d.len()];
+                d.project(bent(cells.dim(), low).as_ref(), 0.0, &mut u);
+                [d.time_step(&u, None).is_ok(), d.admissible_at_faces(&u)]
+            };
+            assert_eq!(of(0.01), [true; 2], "{cells:?} {name}");
+            let [inside, at_faces] = of(-0.005);
+            assert!(!at_faces, "{cells:?} {name}");
+            unseen += usize::from(inside);
+        }
+        assert!(unseen > 2, "{cells:?}: points inside saw it in all but {unseen} schemes");
+    }
+}
