@@ -4,7 +4,7 @@ mod batch;
 mod newton;
 mod partial;
 
-use super::engine::{Ahead, Described, Elementwise, Engine, NewtonSteps, norms, perturbed};
+use super::engine::{Ahead, Described, Elementwise, Engine, Integrand, NewtonSteps, norms, perturbed};
 use super::error::SystemError;
 use super::implicit::{DeviceParts, Implicit, NewtonStatistics};
 use super::kernel_choice::KernelChoice;
@@ -508,9 +508,9 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         found.unwrap_or_else(|| self.description().errors(&self.state(), exact, t))
     }
 
-    fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64> {
+    fn integrate(&self, bounded: bool, n: usize, f: &Integrand<'_>) -> Vec<f64> {
         let d = self.description();
-        d.integrate(&self.state(), 2 * d.order() + 2, n, f).0
+        d.integrate_states(&self.state(), bounded, 2 * d.order() + 2, n, f).0
     }
 
     fn integrate_gradients(&self, t: f64, degree: usize, n: usize, f: &Elementwise<'_>) -> Vec<f64> {

@@ -25,6 +25,8 @@ pub(crate) use newton::{NewtonSteps, largest_of, relative_rates};
 pub(crate) use norms::{norms, perturbed};
 use std::sync::Arc;
 
+/// Integrands of a place and the conserved state there.
+pub(crate) type Integrand<'a> = dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync + 'a;
 /// Integrands, `[integrand][point]`, of the solution at the points of an element.
 pub(crate) type Elementwise<'a> = dyn Fn(&AtPoints<'_>, &mut [f64]) + Sync + 'a;
 
@@ -34,15 +36,15 @@ pub(crate) trait Engine: Send {
     fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError>;
     fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError>;
     fn stable_dt(&mut self) -> Result<f64, OpsError>;
-    fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError>;
-    fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
     /// Whether the states at the points of faces are admissible; not known on devices. Collective.
     fn admissible_at_faces(&self) -> bool {
         true
     }
+    fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError>;
+    fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
     fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms);
-    fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64>;
+    fn integrate(&self, bounded: bool, n: usize, f: &Integrand<'_>) -> Vec<f64>;
     /// As [`integrate`](Self::integrate), with lifted gradients at time `t`, by a rule of degree `degree`:
     /// `f` receives the solution at the points of an element.
     fn integrate_gradients(&self, t: f64, degree: usize, n: usize, f: &Elementwise<'_>) -> Vec<f64>;
@@ -522,12 +524,12 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         self.rhs.discretization.time_step(&self.u, None)
     }
 
-    fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError> {
-        self.rhs.discretization.measure_steps_by(measure);
     fn admissible_at_faces(&self) -> bool {
         self.rhs.discretization.admissible_at_faces(&self.u)
     }
 
+    fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError> {
+        self.rhs.discretization.measure_steps_by(measure);
         Ok(())
     }
 
@@ -553,9 +555,9 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         self.rhs.discretization.errors(&self.u, exact, t)
     }
 
-    fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64> {
+    fn integrate(&self, bounded: bool, n: usize, f: &Integrand<'_>) -> Vec<f64> {
         let d = &self.rhs.discretization;
-        d.integrate(&self.u, 2 * d.order() + 2, n, f).0
+        d.integrate_states(&self.u, bounded, 2 * d.order() + 2, n, f).0
     }
 
     fn integrate_gradients(&self, t: f64, degree: usize, n: usize, f: &Elementwise<'_>) -> Vec<f64> {

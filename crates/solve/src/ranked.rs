@@ -7,7 +7,7 @@
 mod offsets;
 
 use self::offsets::Offsets;
-use super::engine::{Ahead, Described, Elementwise, Engine, LargestRate, NewtonSteps};
+use super::engine::{Ahead, Described, Elementwise, Engine, Integrand, LargestRate, NewtonSteps};
 use super::error::SystemError;
 use super::implicit::NewtonStatistics;
 use super::ranges::Ranges;
@@ -180,8 +180,8 @@ impl Engine for Ranked {
         self.inner.errors(exact, t)
     }
 
-    fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64> {
-        self.inner.integrate(n, f)
+    fn integrate(&self, bounded: bool, n: usize, f: &Integrand<'_>) -> Vec<f64> {
+        self.inner.integrate(bounded, n, f)
     }
 
     fn integrate_gradients(&self, t: f64, degree: usize, n: usize, f: &Elementwise<'_>) -> Vec<f64> {

@@ -8,6 +8,7 @@ use crate::fields::evaluation;
 use crate::fields::gradients::Lift;
 use crate::lanes::simd::PackScalar;
 use crate::rhs::discretization::Discretization;
+use crate::rhs::limiter::StateFloor;
 use crate::space::geometry::{GeometryBasis, volume_factors};
 use crate::space::group::{Group, element_points};
 use crate::space::positions::{coefficients, metric_determinant};
@@ -29,6 +30,8 @@ pub struct AtPoints<'a> {
     /// Lifted gradients of the conserved variables, physical, `[axis][field][point]`; empty unless they were
     /// asked for.
     pub gradients: &'a [f64],
+    /// What a limiter bounds in the element, if integrands are of the states that are shown.
+    pub floor: Option<&'a StateFloor>,
 }
 
 /// Exact sums and largest values over elements.
@@ -90,11 +93,27 @@ impl<T: PackScalar> Discretization<T> {
         n: usize,
         f: impl Fn([f64; 3], &[f64], &mut [f64]) + Sync,
     ) -> (Vec<f64>, Vec<f64>) {
-        self.integrate_elements(u, None, degree, n, &|at: &AtPoints<'_>, out: &mut [f64]| {
+        self.integrate_states(u, false, degree, n, f)
+    }
+
+    /// As [`integrate`](Self::integrate); if `bounded`, with the states that are shown between the points of
+    /// a limiter ([`StateFloor`]).
+    pub fn integrate_states(
+        &self,
+        u: &[T],
+        bounded: bool,
+        degree: usize,
+        n: usize,
+        f: impl Fn([f64; 3], &[f64], &mut [f64]) + Sync,
+    ) -> (Vec<f64>, Vec<f64>) {
+        self.integrate_elements(u, (None, bounded), degree, n, &|at: &AtPoints<'_>, out: &mut [f64]| {
             let points = at.x.len();
             let (mut state, mut values) = (vec![0.0; at.states.len() / points], vec![0.0; n]);
             for (q, &x) in at.x.iter().enumerate() {
                 state.iter_mut().enumerate().for_each(|(k, s)| *s = at.states[k * points + q]);
+                if let Some(floor) = at.floor {
+                    self.keep_above(floor, &mut state);
+                }
                 f(x, &state, &mut values);
                 values.iter().enumerate().for_each(|(i, v)| out[i * points + q] = *v);
             }
@@ -113,14 +132,15 @@ impl<T: PackScalar> Discretization<T> {
         n: usize,
         f: &(dyn Fn(&AtPoints<'_>, &mut [f64]) + Sync),
     ) -> Vec<f64> {
-        self.integrate_elements(u, Some(t), degree, n, f).0
+        self.integrate_elements(u, (Some(t), false), degree, n, f).0
     }
 
-    /// Integrals and largest values, with gradients at the time `t` if there is one.
+    /// Integrals and largest values, with gradients at the time `t` if there is one, and with the floors of
+    /// elements if `bounded`.
     fn integrate_elements(
         &self,
         u: &[T],
-        t: Option<f64>,
+        (t, bounded): (Option<f64>, bool),
         degree: usize,
         n: usize,
         f: &(dyn Fn(&AtPoints<'_>, &mut [f64]) + Sync),
@@ -140,7 +160,9 @@ impl<T: PackScalar> Discretization<T> {
                 let jump = jumps.as_ref().map(|all| &all[g][slot * len..(slot + 1) * len]);
                 let jump = jump.map(|jump| (&rule.lifts[part.unwrap_or(0)], jump));
                 let element = group.elements[slot] as usize;
-                rule.of_element((element, self.mesh.dim), self.mesh.sets[set].order, &nodes, &c, jump, n, f)
+                let floor = if bounded { self.state_floor(u, g, slot) } else { None };
+                let of = (element, self.mesh.dim, floor.as_ref());
+                rule.of_element(of, self.mesh.sets[set].order, &nodes, &c, jump, n, f)
             };
             all.merge(&self.host.install(|| Sums::over(n, &slots, per_element)));
         }
@@ -303,7 +325,7 @@ impl Rule {
     /// `[field][basis function]`; with gradients if lifts and half jumps are given.
     fn of_element(
         &self,
-        (element, dim): (usize, usize),
+        (element, dim, floor): (usize, usize, Option<&StateFloor>),
         order: usize,
         nodes: &[[f64; 3]],
         c: &[f64],
@@ -335,7 +357,7 @@ impl Rule {
             }
         }
         let mut values = vec![0.0; n * points];
-        f(&AtPoints { element, x: &x, states: &states, gradients: &gradients }, &mut values);
+        f(&AtPoints { element, x: &x, states: &states, gradients: &gradients, floor }, &mut values);
         let integral = |v: &[f64]| (0..points).map(|q| self.weights[q] * factors[q].0 * v[q]).sum();
         let largest = |v: &[f64]| v.iter().copied().fold(0.0, f64::max);
         (

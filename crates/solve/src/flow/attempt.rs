@@ -46,7 +46,7 @@ impl Flow {
 
     /// Returns the scales of the errors, by conserved variable.
     fn scales(&self) -> Vec<f64> {
-        let volume = self.engine.integrate(1, &|_, _, out| out[0] = 1.0)[0];
+        let volume = self.engine.integrate(false, 1, &|_, _, out| out[0] = 1.0)[0];
         let mut scales: Vec<f64> = self.start_size.iter().map(|size| size / volume).collect();
         if let (Some(_), [rho, momentum @ .., energy]) = (self.setup.law.gas(), &mut scales[..]) {
             momentum.fill((*rho * *energy).sqrt());

@@ -67,7 +67,7 @@ impl Flow {
         if given.is_none() && of_scalars.is_none() && driven.is_none() {
             return Ok(Some(0.0));
         }
-        let sums = self.engine.integrate(2, &|x, state, out| {
+        let sums = self.engine.integrate(false, 2, &|x, state, out| {
             let mut force = [0.0; 3];
             if let Some(given) = &given {
                 let mut values = vec![Vec::new(); given.n_fields()];

@@ -30,7 +30,7 @@ impl Flow {
 
     fn means(&self) -> Means {
         let (law, n, dim) = (&self.setup.law, self.n_fields(), self.setup.mesh.dim());
-        let integrals = self.engine.integrate(3, &|_, u, out| {
+        let integrals = self.engine.integrate(false, 3, &|_, u, out| {
             out[0] = 1.0;
             (out[1], out[2]) = match law {
                 Law::Advection { velocity } => (velocity.iter().map(|v| v * v).sum(), 0.0),

@@ -17,7 +17,7 @@ use crate::SystemError;
 use crate::device::Device;
 use crate::elliptic::LineDescription;
 use crate::elliptic::ranks::coefficients;
-use crate::engine::{Described, Elementwise, Engine};
+use crate::engine::{Described, Elementwise, Engine, Integrand};
 use crate::setup::{BoundaryKind, Incompressible, Penalties, PressureOrder};
 use crate::setup::{Law, Precision, Setup, SourceTerm};
 use crate::solves::{Driven, Histories, PhaseSeconds, SolveStatistics};
@@ -486,7 +486,7 @@ impl<M: Machine> Engine for FlowEngine<M> {
         found.unwrap_or_else(|| self.read(|fields, u| fields.errors(u, exact, t)))
     }
 
-    fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64> {
+    fn integrate(&self, _: bool, n: usize, f: &Integrand<'_>) -> Vec<f64> {
         self.read(|fields, u| fields.integrate(u, 2 * fields.order() + 2, n, f).0)
     }
 

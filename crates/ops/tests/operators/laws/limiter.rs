@@ -274,3 +274,24 @@ fn pressures_below_zero_are_seen_at_faces() {
         assert!(unseen > 2, "{cells:?}: points inside saw it in all but {unseen} schemes");
     }
 }
+
+#[test]
+fn integrals_of_what_is_shown_see_no_negative_pressure() {
+    let mut seen = 0.0;
+    for cells in [Cells::Of(Shape::Quadrilateral), Cells::Of(Shape::Tetrahedron)] {
+        let (data, law) = (jump(cells.dim(), 1e-4), bounds::<f64>(cells.dim()));
+        let (mut d, mut u) = limited(cells, &Scheme::modal(3), 1, ALL[0], &data);
+        d.limit_initial(data.as_ref(), 0.0, &mut u);
+        let of = |bounded: bool| {
+            d.integrate_states(&u, bounded, 12, 2, |_, state, out| {
+                out[0] = (-law.bounded(state)[1]).max(0.0);
+                out[1] = 1.0;
+            })
+        };
+        let ([negative, volume], [shown, same]) =
+            ([of(false).0[0], of(false).0[1]], [of(true).0[0], of(true).0[1]]);
+        assert_eq!((shown, volume), (0.0, same), "{cells:?}");
+        seen += negative;
+    }
+    assert!(seen > 1e-5, "the polynomials have a negative pressure: {seen:e}");
+}
