@@ -11,7 +11,7 @@ use crate::run::log::Log;
 use crate::run::outputs::Outputs;
 use dgsuite_solve::SystemError;
 use dgsuite_solve::flow::{
-    BoundaryKind, Coldest, Flow, LargestRate, Law, Origin, Riemann, Setup, StepMeasure, Trail,
+    BoundaryKind, Coldest, Flow, Form, LargestRate, Law, Origin, Riemann, Setup, StepMeasure, Trail,
 };
 
 const NO_CHECKPOINT: &str =
@@ -219,10 +219,17 @@ pub(super) fn explain(
     // On the way from an impulsive start to a steady state, high orders fail at steps of any size.
     let start = plan.time.steady.is_some_and(|steady| steady.local_steps) && !too_large;
     if start && setup.order > 1 && setup.law.gas().is_some() {
+        let newton = match (setup.limiting.is_none() && setup.form != Form::Split, setup.riemann) {
+            (false, _) => "",
+            (true, Riemann::Rusanov | Riemann::Hll) => {
+                "leave out `time.steady.local_steps`, so that Newton steps are taken, with `space.riemann: hllc`; or "
+            }
+            (true, _) => "leave out `time.steady.local_steps`, so that Newton steps are taken; or ",
+        };
         log.warn(&format!(
             "hint: local steps of order {p} may fail on the way from the initial state, however small they are: \
-             run with `space.order: 1` first, then continue with `--restart latest --set space.order={p}`, or take \
-             global steps (`time.steady.local_steps: false`)",
+             {newton}run with `space.order: 1` first, then continue with `--restart latest --set space.order={p}`, \
+             or take global steps (`time.steady.local_steps: false`)",
             p = setup.order
         ));
     }
