@@ -535,9 +535,6 @@ const MOST_SPLIT_ORDER: usize = 9;
 
 /// Returns a feature that this file needs and that devices do not have.
 fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
-    if pipeline.time.implicit.is_some() {
-        return Some("implicit steps in time");
-    }
     let physics = &pipeline.physics;
     let added = physics.source.is_some() || physics.sponge.is_some() || physics.body_force.is_some();
     match (&physics.model, added) {

@@ -141,7 +141,7 @@ boundaries:
   ymax: { type: no-slip-wall }
 ";
 
-const CASES: [(&str, &str, &str); 13] = [
+const CASES: [(&str, &str, &str); 14] = [
     (
         "arcs",
         ARCS,
@@ -205,6 +205,14 @@ const CASES: [(&str, &str, &str); 13] = [
         "time: { steady: { solver: newton, tolerance: 0.1 } }\n\
          output: { fields: none, checkpoint: none }\n\
          monitors:\n  - residual: { every_steps: 1 }\n  - integral: { fields: [rho_u], every: 2 }\n",
+    ),
+    (
+        "implicit",
+        CLOSED,
+        "time: { scheme: esdirk43, dt: 0.05, newton: { tolerance: 1e-9 }, end: 0.12 }\n\
+         output: { fields: none, checkpoint: none }\n\
+         monitors:\n  - residual: { every_steps: 1 }\n  - forces:\n      boundary: [ymin, ymax]\n      \
+         every_steps: 1\n      reference: { density: 1, velocity: 1, pressure: 1, length: 1 }\n",
     ),
     (
         "single",
@@ -476,6 +484,10 @@ fn runs_on_an_emulated_device_are_those_of_the_cpu() {
         } else if name == "newton" {
             // As are residuals. Order one would have no blocks.
             beginning = beginning.replace("order: 1", "order: 2, basis: nodal").replace("[2, 2]", "[2, 1]");
+        } else if name == "implicit" {
+            // As are errors of stages. What enters depends on time.
+            let enters = ["dirichlet, rho: 1 + 0.1*sin(2*pi*x)", "dirichlet, rho: 1 + 0.1*sin(2*pi*(x - t))"];
+            beginning = beginning.replace("order: 1", "order: 2, basis: nodal").replace(enters[0], enters[1]);
         }
         let case = Case::new(&format!("{beginning}{rest}"));
         let cpu = run(&case, "cpu", Command::new(program));

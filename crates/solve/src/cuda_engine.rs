@@ -3,10 +3,12 @@
 mod batch;
 mod newton;
 mod partial;
+mod recorder;
+mod stages;
 
 use super::engine::{Ahead, Described, Elementwise, Engine, Integrand, NewtonSteps, norms, perturbed};
 use super::error::SystemError;
-use super::implicit::{DeviceParts, Implicit, NewtonStatistics};
+use super::implicit::{DeviceParts, Implicit, NewtonStatistics, Stages};
 use super::kernel_choice::KernelChoice;
 use super::measured;
 use crate::solves::Histories;
@@ -15,19 +17,19 @@ use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::cuda::{DeviceBuffer, Graph};
 use dgsuite_gpu::{CudaVector, ExactSum, GpuError, Vector as _};
 use dgsuite_ops::cuda::{
-    Attempt, CudaDiscretization, DeviceControl, Measures, Sampler, SamplesUnderWay, StageAddresses,
-    StageTime, StepChoice, UnknownMap,
+    Attempt, CudaDiscretization, DeviceControl, Measures, Sampler, SamplesUnderWay, StageTime, StepChoice,
+    UnknownMap,
 };
 use dgsuite_ops::{
-    BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StageWeights, StateFloor,
-    StepMeasure,
+    BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StateFloor, StepMeasure,
 };
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
-use dgsuite_timeint::{Rhs, RunningSum, Scheme, Stage, Stepper};
+use dgsuite_timeint::{Scheme, Stepper};
 use partial::Partial;
+use recorder::{MeanCall, Recorder, StageCall};
+use stages::InTime;
 use std::cell::RefCell;
-use std::convert::Infallible;
 
 impl<T: PackScalar> Described for CudaDiscretization<T> {
     fn dofs(&self) -> usize {
@@ -79,117 +81,6 @@ impl<T: PackScalar> Described for CudaDiscretization<T> {
     }
 }
 
-/// One stage as work for the device: an operation and its arrays.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct StageCall {
-    /// Time of the stage as a share of the step, and weight of its boundary fluxes in the step.
-    part: f64,
-    share: f64,
-    /// The step size in these weights is 0, because the device computes it.
-    weights: StageWeights,
-    at: StageAddresses,
-    /// Factors and address of the running sum.
-    sum: Option<([f64; 3], u64)>,
-    /// A mean computed after the stage.
-    mean: Option<MeanCall>,
-    /// Address of the state after the step, if this is its last stage.
-    end: Option<u64>,
-}
-
-/// A mean of states as work for the device, `mean ← Σ f v`: factors and addresses of two or three vectors.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct MeanCall {
-    mean: u64,
-    two: [(f64, u64); 2],
-    more: Option<(f64, u64)>,
-}
-
-/// A right-hand side that only records the calls of a stepper.
-struct Recorder<T: PackScalar> {
-    calls: Vec<StageCall>,
-    /// Number of the next stage in its step.
-    stage: usize,
-    parts: Vec<f64>,
-    shares: Vec<f64>,
-    scalar: std::marker::PhantomData<fn(T)>,
-}
-
-impl<T: PackScalar> Recorder<T> {
-    fn record(
-        &mut self,
-        s: &Stage,
-        u: &CudaVector<T>,
-        u0: Option<&CudaVector<T>>,
-        reg: &CudaVector<T>,
-        next: &CudaVector<T>,
-        sum: Option<([f64; 3], u64)>,
-    ) {
-        let at = StageAddresses {
-            u: u.buffer().ptr(),
-            start: u0.filter(|_| s.b != 0.0).map_or(0, |v| v.buffer().ptr()),
-            register: reg.buffer().ptr(),
-            next: next.buffer().ptr(),
-        };
-        let (part, share) = (self.parts[self.stage], self.shares[self.stage]);
-        let weights = StageWeights { a: s.a, b: s.b, c: s.c, dt: 0.0, keep: s.keep };
-        self.calls.push(StageCall { part, share, weights, at, sum, mean: None, end: None });
-        self.stage += 1;
-    }
-}
-
-impl<T: PackScalar> Rhs for Recorder<T> {
-    type Vector = CudaVector<T>;
-    type Error = Infallible;
-
-    /// No scheme evaluates a residual alone.
-    fn eval(&mut self, _: f64, _: &CudaVector<T>, _: &mut CudaVector<T>) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn stage(
-        &mut self,
-        _: f64,
-        s: &Stage,
-        u: &CudaVector<T>,
-        u0: Option<&CudaVector<T>>,
-        reg: &mut CudaVector<T>,
-        next: &mut CudaVector<T>,
-    ) -> Result<(), Infallible> {
-        self.record(s, u, u0, reg, next, None);
-        Ok(())
-    }
-
-    fn stage_with_sum(
-        &mut self,
-        _: f64,
-        s: &Stage,
-        r: &RunningSum,
-        u: &CudaVector<T>,
-        u0: Option<&CudaVector<T>>,
-        reg: &mut CudaVector<T>,
-        next: &mut CudaVector<T>,
-        sum: &mut CudaVector<T>,
-    ) -> Result<(), Infallible> {
-        self.record(s, u, u0, reg, next, Some(([r.p, r.q, r.d], sum.buffer().ptr())));
-        Ok(())
-    }
-
-    fn mean(&mut self, mean: &mut CudaVector<T>, terms: &[(f64, &CudaVector<T>)]) -> Result<(), Infallible> {
-        let of = |&(factor, v): &(f64, &CudaVector<T>)| (factor, v.buffer().ptr());
-        // The two newest first; a third one is added to them.
-        let call = match terms {
-            [a, b] => Some(MeanCall { mean: mean.buffer().ptr(), two: [of(a), of(b)], more: None }),
-            [a, b, c] => Some(MeanCall { mean: mean.buffer().ptr(), two: [of(b), of(c)], more: Some(of(a)) }),
-            _ => None,
-        };
-        debug_assert!(call.is_some(), "means are of two or three states");
-        if let Some(last) = self.calls.last_mut() {
-            last.mean = call;
-        }
-        Ok(())
-    }
-}
-
 /// State, discretisation and stepper in precision `T`.
 ///
 /// The stepper records the stages of a step. The engine then puts the step into the device's stream, as a
@@ -214,6 +105,7 @@ pub(crate) struct CudaEngine<T: PackScalar> {
     sampler: Option<Sampler>,
     map: Option<UnknownMap>,
     implicit: Option<Implicit<DeviceParts>>,
+    stages: Option<InTime>,
     steps: u64,
     /// Number of times that steps were launched one by one.
     launched: u64,
@@ -255,9 +147,7 @@ impl<T: PackScalar> CudaEngine<T> {
         let buffer = DeviceBuffer::from_slice(discretization.cuda(), "the state", &values)?;
         let u = CudaVector::from_buffer(discretization.cuda(), buffer)?;
         let stepper = Stepper::new(scheme, &u)?;
-        let (parts, shares) = (scheme.tableau().c, scheme.tableau().b);
-        let scalar = std::marker::PhantomData;
-        let recorder = Recorder { calls: Vec::new(), stage: 0, parts, shares, scalar };
+        let recorder = Recorder::new(scheme);
         let (graphs, batches) = (Vec::new(), Batches::new());
         Ok(Self {
             discretization,
@@ -275,6 +165,7 @@ impl<T: PackScalar> CudaEngine<T> {
             sampler: None,
             map: None,
             implicit: None,
+            stages: None,
             steps: 0,
             launched: 0,
             evaluations: 0,
@@ -421,11 +312,17 @@ fn launch<T: PackScalar>(
 
 impl<T: PackScalar> Engine for CudaEngine<T> {
     fn histories(&self) -> Option<Histories> {
-        self.implicit.as_ref()?.histories()
+        match &self.implicit {
+            Some(implicit) => implicit.histories(),
+            None => self.stages.as_ref()?.stages.histories(),
+        }
     }
 
     fn set_histories(&mut self, histories: &Histories) -> Option<()> {
-        self.implicit.as_mut()?.set_histories(histories)
+        match &mut self.implicit {
+            Some(implicit) => implicit.set_histories(histories),
+            None => self.stages.as_mut()?.stages.set_histories(histories),
+        }
     }
 
     fn newton(&mut self) -> Option<&mut dyn NewtonSteps> {
@@ -433,7 +330,8 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     }
 
     fn newton_statistics(&self) -> Option<NewtonStatistics> {
-        self.implicit.as_ref().map(Implicit::statistics)
+        let stages = self.stages.as_ref().map(|own| own.stages.statistics());
+        self.implicit.as_ref().map(Implicit::statistics).or(stages)
     }
 
     fn discretization(&self) -> &dyn Described {
@@ -441,7 +339,11 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     }
 
     fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError> {
-        Ok(self.make_step(t, dt, false)?)
+        match self.implicit_step(t, dt)? {
+            None => Ok(self.make_step(t, dt, false)?),
+            Some(None) => Ok(()),
+            Some(Some(failure)) => Err(SystemError::Stage { dt, failure }),
+        }
     }
 
     fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError> {
@@ -622,6 +524,7 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         if self.kept.is_none() && Batches::<T>::vectors(self.u.len()) > 0 {
             self.kept = self.u.zeros_like().ok();
         }
+        self.stages.iter_mut().for_each(|own| own.stages.keep());
         self.kept.as_mut().map(|kept| kept.copy_from(&self.u)).is_some()
     }
 
@@ -630,9 +533,17 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
             self.u.copy_from(kept);
             self.dt = None;
         }
+        self.stages.iter_mut().for_each(|own| own.stages.go_back());
+    }
+
+    fn lacks_weights(&self) -> bool {
+        self.stages.as_ref().is_some_and(|own| !own.stages.is_weighted())
     }
 
     fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError> {
+        if let Some(own) = &mut self.stages {
+            return own.stages.weigh(weights);
+        }
         let cuda = self.discretization.cuda().clone();
         let mut own = vec![T::ZERO; self.u.len()];
         // The lengths agree by construction.
@@ -647,6 +558,10 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     }
 
     fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError> {
+        if let Some(outcome) = self.implicit_step(t, dt)? {
+            let error = |own: &mut InTime| if outcome.is_some() { f64::NAN } else { own.stages.error(dt) };
+            return Ok(self.stages.as_mut().map_or(f64::NAN, error));
+        }
         if let Some((_, control)) = &mut self.weights {
             self.discretization.keep_sums(control)?;
         }
@@ -657,6 +572,10 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     }
 
     fn undo_step(&mut self) {
+        if self.stages.is_some() {
+            // A failure of the device is reported by the next step.
+            return drop(self.undo_implicit_step());
+        }
         self.stepper.undo(&mut self.u);
         if let Some((_, control)) = &self.weights {
             // A failure of the device is reported by the next step.
@@ -665,7 +584,7 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     }
 
     fn runs_ahead(&mut self) -> bool {
-        self.can_run_ahead()
+        self.stages.is_none() && self.can_run_ahead()
     }
 
     fn run_ahead(&mut self, steps: Ahead<'_>) -> Result<(), OpsError> {

@@ -311,9 +311,13 @@ fn assemble<T: PackScalar>(
         }
         discretization.prepare_stages()?;
         let engine = CudaEngine::new(discretization, *scheme, rest.initial, rest.t0)?;
-        return Ok(match rest.setup.newton {
-            Some(newton) if !rest.setup.only_described => Box::new(engine.with_newton(rest.setup, newton)?),
-            _ => Box::new(engine),
+        if rest.setup.only_described {
+            return Ok(Box::new(engine));
+        }
+        return Ok(match (rest.setup.newton, rest.setup.implicit) {
+            (Some(newton), _) => Box::new(engine.with_newton(rest.setup, newton)?),
+            (None, Some(steps)) => Box::new(engine.with_stages(rest.setup, steps)?),
+            (None, None) => Box::new(engine),
         });
     }
     let host = Arc::clone(rest.host);

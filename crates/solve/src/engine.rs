@@ -5,7 +5,7 @@ mod norms;
 
 use super::elliptic::LineDescription;
 use super::error::SystemError;
-use super::implicit::{HostParts, Implicit, NewtonStatistics, Stages};
+use super::implicit::{HostMarch, HostParts, Implicit, NewtonStatistics, Stages};
 use super::kernel_choice::KernelChoice;
 use super::ranges::Ranges;
 use super::setup::{ImplicitSteps, Setup};
@@ -395,7 +395,7 @@ pub(crate) struct HostEngine<T: PackScalar> {
     weights: Option<HostVector<T>>,
     local: Vec<f64>,
     implicit: Option<Implicit<HostParts>>,
-    stages: Option<Stages>,
+    stages: Option<Stages<HostParts>>,
 }
 
 impl<T: PackScalar> HostEngine<T> {
@@ -432,7 +432,7 @@ impl<T: PackScalar> HostEngine<T> {
     /// Prepares implicit steps in time.
     pub(crate) fn with_stages(mut self, setup: &Setup, steps: ImplicitSteps) -> Result<Self, SystemError> {
         let d = &self.rhs.discretization;
-        self.stages = Some(Stages::new(setup, steps, d.host(), d)?);
+        self.stages = Some(Stages::on_host(setup, steps, d)?);
         Ok(self)
     }
 }
@@ -445,7 +445,8 @@ impl<T: PackScalar> HostEngine<T> {
         let host = Arc::clone(self.rhs.discretization.host());
         if let Some(stages) = &mut self.stages {
             let (d, u) = (&mut self.rhs.discretization, &mut self.u);
-            let failure = host.install(|| stages.step(d, t, dt, u))?;
+            let march = HostMarch::new(d, u)?;
+            let failure = host.install(|| stages.step(march, t, dt))?;
             match failure {
                 None => self.add_boundary(),
                 Some(_) => self.through_before.clone_from(&self.through),
@@ -692,7 +693,10 @@ impl<T: PackScalar> Engine for HostEngine<T> {
 
     fn undo_step(&mut self) {
         match &mut self.stages {
-            Some(stages) => stages.undo(&self.rhs.discretization, &mut self.u),
+            // On the CPU this cannot fail but for memory, which the next step reports.
+            Some(stages) => drop(
+                HostMarch::new(&mut self.rhs.discretization, &mut self.u).map(|march| stages.undo(march)),
+            ),
             None => self.stepper.undo(&mut self.u),
         }
         self.through.clone_from(&self.through_before);

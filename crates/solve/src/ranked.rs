@@ -379,6 +379,10 @@ impl Engine for Ranked {
         self.inner.weigh_errors(weights)
     }
 
+    fn lacks_weights(&self) -> bool {
+        self.inner.lacks_weights()
+    }
+
     fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError> {
         let error = self.inner.try_step(t, dt)?;
         self.checked()?;

@@ -1,10 +1,11 @@
 //! Implicit steps in time: orders, where steps are small and where they are stiff; totals, restarts, threads,
-//! attempts, failures.
+//! ranks, attempts, failures.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::Arc;
 
+use dgsuite_gpu::comm::{Communicator, on_each, threads};
 use dgsuite_mesh::{Mesh, Shape, generate};
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::{Euler, Exact, NavierStokes};
@@ -205,6 +206,59 @@ fn a_restored_run_and_two_threads_have_the_same_bits() {
 }
 
 #[test]
+fn several_ranks_take_the_steps_of_one_to_the_last_bit() {
+    // Triangles and quadrilaterals; steps of several sizes, attempts that are undone, a step without a
+    // solution.
+    let mut mesh =
+        generate::MixedBox { dim: 2, min: [0.0; 3], max: [1.0; 3], cells: [4, 3, 0] }.build().unwrap();
+    mesh.map(|x| [x[0], x[1].powi(2), x[2]]).unwrap();
+    let implicit = Some(ImplicitSteps::new(Esdirk::Esdirk43, 1e-7));
+    let thin = Setup { mesh: Arc::new(mesh).into(), ..layer(Esdirk::Esdirk43, 1e-7) };
+    let sides = ["xmin", "xmax"]
+        .map(|side| (side.to_owned(), BoundaryKind::FarField(Arc::new(Stream { dim: 2, waves: 0.0 }))));
+    let boundaries = thin.boundaries.clone().into_iter().chain(sides).collect();
+    let setup = Setup { boundaries, implicit, ..thin };
+    let size = |i: usize| if i == 0 { 0.004 } else { 0.4 * (1 + i % 3) as f64 };
+    let run = |setup: Setup, from: Option<&State>| {
+        let mut flow = start(&setup, 0.0);
+        from.iter().for_each(|from| flow.restore(from).unwrap());
+        let (mut saved, mut errors) = (Vec::new(), Vec::new());
+        for i in flow.steps()..7 {
+            saved.push(flow.save());
+            if i == 3 {
+                let t = flow.time();
+                errors.push(flow.try_step(1.0).unwrap());
+                flow.undo_step(t);
+                assert!(matches!(flow.step(1e9), Err(SystemError::Stage { .. })));
+            }
+            flow.step(size(i)).unwrap();
+        }
+        let counts = flow.newton_statistics().unwrap();
+        let counts = [counts.steps, counts.linear_iterations, counts.products, counts.setups];
+        saved.push(flow.save());
+        (saved, errors, counts)
+    };
+    let (states, errors, counts) = run(setup.clone(), None);
+    assert!(counts[3] > 1 && errors[0] > 0.0, "{counts:?} {errors:?}");
+    for n in [2, 3] {
+        let all = on_each(threads(n), |comm| {
+            let comm: Arc<dyn Communicator> = Arc::new(comm);
+            let setup = Setup { comm, ..setup.clone() };
+            // From the state of one rank after two steps.
+            let continued = run(setup.clone(), Some(&states[2]));
+            (run(setup, None), continued)
+        });
+        for (rank, ((of_rank, found, took), continued)) in all.into_iter().enumerate() {
+            assert_eq!((&found, &took), (&errors, &counts), "rank {rank} of {n}");
+            if rank == 0 {
+                assert!(of_rank == states, "{n} ranks");
+                assert!(continued.0 == states[2..], "{n} ranks continue");
+            }
+        }
+    }
+}
+
+#[test]
 fn an_attempt_tells_its_error_and_can_be_undone() {
     for scheme in Esdirk::ALL {
         let mut flow = start(&waves(Shape::Triangle, 3, 2, INVISCID, scheme, 1e-9), 0.02);
@@ -239,8 +293,6 @@ fn set_ups_without_implicit_steps_are_told_why() {
     assert_eq!(lacks_in_time(&setup), None);
     let single = Setup { precision: dgsuite_solve::flow::Precision::Single, ..setup.clone() };
     assert!(lacks_in_time(&single).unwrap().contains("`precision: double`"));
-    let device = Setup { device: dgsuite_solve::flow::Device::Cuda(0), ..setup.clone() };
-    assert!(lacks_in_time(&device).unwrap().contains("`device: cpu`"));
     let split = setup.split(dgsuite_solve::flow::SplitFlux::Ranocha);
     assert!(lacks_in_time(&split).unwrap().contains("explicit `time.scheme`"));
     assert!(Flow::new(split, &Stream { dim: 2, waves: 0.0 }, 0.0).is_err());

@@ -21,6 +21,15 @@ pub trait StageProblem {
     /// The error of the problem.
     type Error;
 
+    /// Begins a stage: of its rates, the last one counts with this weight in what a problem integrates in
+    /// time beside the state by itself.
+    ///
+    /// # Errors
+    /// Those of the problem.
+    fn begin_stage(&mut self, _weight: f64) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
     /// `du ← R(t, u)`. Returns `false` if `u` is not admissible.
     ///
     /// # Errors
@@ -52,7 +61,12 @@ pub trait StageProblem {
 
     /// Changes `u`, by no more than the size of the residual `r = w + h R(t, u) − u` that is left, so that
     /// its totals are those of `w + h R(t, u)`.
-    fn conserve(&mut self, _r: &Self::Vector, _u: &mut Self::Vector) {}
+    ///
+    /// # Errors
+    /// Those of the problem.
+    fn conserve(&mut self, _r: &Self::Vector, _u: &mut Self::Vector) -> Result<(), Self::Error> {
+        Ok(())
+    }
 }
 
 /// What is known of a correction.
@@ -231,6 +245,7 @@ impl<V: Vector> ImplicitStepper<V> {
             corrections: 0,
             reason,
         };
+        problem.begin_stage(self.tableau.b[0])?;
         if !problem.rate(t, u, &mut self.rates[0])? {
             effort.failure = Some(failure(t, Unsolved::Inadmissible));
             return Ok(());
@@ -250,6 +265,7 @@ impl<V: Vector> ImplicitStepper<V> {
             let terms = known[first..].iter().zip(weights).map(|(k, weight)| (h * weight, k));
             u.lincomb(1.0, &terms.collect::<Vec<_>>());
             let rate = &mut rest[0];
+            problem.begin_stage(self.tableau.b[i])?;
             let mut admissible = problem.rate(time, u, rate)?;
             if !admissible {
                 u.copy_from(&self.start);
@@ -317,7 +333,7 @@ impl<V: Vector> ImplicitStepper<V> {
                 size = after;
             }
             self.integrals.add(self.tableau.b[i], problem.tally());
-            problem.conserve(&self.residual, u);
+            problem.conserve(&self.residual, u)?;
             rate.lincomb(0.0, &[(1.0 / h, u), (-1.0 / h, &self.w)]);
         }
         Ok(())

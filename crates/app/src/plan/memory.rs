@@ -139,7 +139,7 @@ impl Load {
         let steps = file.time.implicit.as_ref().map(|steps| steps.value);
         let newton = file.time.newton.as_ref().map(|newton| newton.value);
         let newton = newton.or(steps.map(|steps| steps.newton));
-        let host = steps.is_some() || on_host(&file.device);
+        let host = on_host(&file.device);
         // Velocity has three components.
         let usual = match file.physics.model {
             Model::Advection { .. } => 1,

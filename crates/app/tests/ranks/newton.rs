@@ -1,4 +1,5 @@
-//! Newton steps on several ranks leave the files of one rank, and continue on any number of them.
+//! Newton steps, and implicit ones in time, on several ranks leave the files of one rank, and continue on any
+//! number of them.
 
 use crate::support::Case;
 use crate::{alone, emulator, on_ranks, same_checkpoint, tables, told_once};
@@ -87,4 +88,84 @@ fn newton_steps_that_do_not_end_are_told_once_with_the_place() {
         &PLATE.replace("tolerance: 1e-10", "tolerance: 1e-10, max_steps: 3"),
         "the residual is largest in element",
     );
+}
+
+/// Implicit steps in time over the plate, whose stream swings; they land on output times.
+fn swinging(time: &str) -> String {
+    PLATE
+        .replace("{ steady: { solver: newton, tolerance: 1e-10 } }", time)
+        .replace("far-field, rho: 1, u: 0.4", "far-field, rho: 1, u: 0.4 + 0.05*sin(3*t)")
+        .replace("checkpoint: { every_steps: 3, keep: 30 }", "checkpoint: { every: 0.35, keep: 30 }")
+}
+
+#[test]
+fn implicit_steps_on_ranks_leave_the_files_of_one_and_continue_on_any_number() {
+    let times = [
+        "{ scheme: esdirk43, adaptive: { tolerance: 1e-4 }, end: 1 }",
+        "{ scheme: esdirk32, dt: 0.13, end: 1 }",
+    ];
+    for time in times {
+        let case = Case::new(&swinging(time));
+        let whole = alone(&case, &["--output", "one"]);
+        let end = whole["time"]["steps"].as_u64().unwrap();
+        let files = |results: &str| {
+            let files = std::fs::read_dir(case.path(results).join("checkpoints")).unwrap();
+            let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+            files.retain(|file| file.extension().is_some_and(|of| of == "dgs"));
+            files.sort();
+            files
+        };
+        let last = |results: &str| files(results).pop().unwrap();
+        for ranks in [2, 3] {
+            let results = format!("ranks-{ranks}");
+            let Some(output) = on_ranks(&case, ranks, &["--output", &results, "--set", "threads=1"]) else {
+                return;
+            };
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            assert_eq!(tables(&case, &results), tables(&case, "one"), "{time}, {ranks} ranks");
+            let newton = &case.summary(&results)["newton"];
+            for count in ["steps", "linear_iterations", "jacobian_products", "setups"] {
+                assert!(
+                    newton[count] == whole["newton"][count] && newton[count].is_u64(),
+                    "{ranks}: {count}"
+                );
+            }
+            same_checkpoint(&last("one"), &last(&results), &format!("{time}, {ranks} ranks"));
+        }
+        // From the middle of three ranks' run on two, and on one.
+        let from = files("ranks-3")[1].display().to_string();
+        assert!(!from.contains(&format!("{end:08}")), "{from}");
+        let again = ["--restart", &from, "--output", "two", "--set", "threads=1"];
+        let Some(output) = on_ranks(&case, 2, &again) else { return };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        alone(&case, &["--restart", &from, "--output", "three"]);
+        for results in ["two", "three"] {
+            same_checkpoint(&last("one"), &last(results), &format!("{time}, {results}"));
+        }
+    }
+}
+
+#[test]
+fn implicit_steps_of_two_processes_on_an_emulated_device_are_those_of_one() {
+    let Some(emulator) = emulator() else { return };
+    let small = swinging("{ scheme: esdirk32, adaptive: { tolerance: 1e-3 }, end: 0.4, steps: 3 }");
+    let case = Case::new(&small.replace("cells: [8, 6]", "cells: [2, 1]").replace("order: 2", "order: 1"));
+    for (devices, results) in [(["--device", "cuda"], "one"), (["--devices", "0,0"], "two")] {
+        let output = emulator
+            .command(env!("CARGO_BIN_EXE_dgsuite"))
+            .env("DGSUITE_COMM_TIMEOUT", "60")
+            .args(["run", "case.yaml", "--output", results])
+            .args(devices)
+            .current_dir(case.directory.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert_eq!(tables(&case, "one"), tables(&case, "two"));
+    let [one, two] = ["one", "two"].map(|results| case.summary(results));
+    assert_eq!((&two["ranks"], &one["conservation"]), (&2.into(), &two["conservation"]));
+    for count in ["steps", "linear_iterations", "jacobian_products"] {
+        assert!(one["newton"][count] == two["newton"][count] && one["newton"][count].is_u64(), "{count}");
+    }
+    assert!(one["newton"]["linear_iterations"].as_u64() > Some(0));
 }

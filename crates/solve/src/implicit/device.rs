@@ -4,6 +4,7 @@
 mod across;
 mod blocks;
 mod factors;
+mod march;
 mod product;
 
 use std::cell::RefCell;
@@ -30,6 +31,7 @@ use crate::setup::{Newton, Setup};
 use across::{AcrossDevices, WholeVectors};
 use blocks::DeviceBlocks;
 use factors::DeviceFactors;
+pub(crate) use march::SumsBefore;
 use product::Product;
 
 /// Threads of a block.
@@ -134,6 +136,7 @@ struct Moves {
     pairs: DeviceBuffer<u32>,
     collect: Function,
     move_state: Function,
+    add_fields: Function,
 }
 
 /// Factors of the space itself, or blocks where these do not fit.
@@ -152,6 +155,9 @@ pub(crate) struct DeviceParts {
     across: Option<(AcrossDevices, RefCell<WholeVectors>)>,
     product: RefCell<Product>,
     offsets: Vec<usize>,
+    /// First entry of each element, then the number of all, and the number of fields.
+    firsts: DeviceBuffer<u32>,
+    fields: usize,
     moves: Arc<Moves>,
     /// The problem of order one below, if there is one.
     coarse: Option<RefCell<DeviceFactors>>,
@@ -192,6 +198,7 @@ impl DeviceParts {
             pairs: DeviceBuffer::from_slice(cuda, "places of a state", &own.pairs())?,
             collect: moving.function("collect")?,
             move_state: moving.function("move_state")?,
+            add_fields: moving.function("add_fields")?,
         });
         let tangent = super::tangent::on_device(setup, description, cuda)?;
         let product = Product::new(tangent, &offsets)?
@@ -209,6 +216,7 @@ impl DeviceParts {
             false => Smoother::Blocks(Box::new(DeviceBlocks::new(cuda, &offsets, &whole, &coloured)?)),
         };
         let coarse = between.map(|between| factors(Some(&between))).transpose()?;
+        let firsts: Vec<u32> = offsets.iter().map(|&first| first as u32).collect();
         let link = across.as_ref().map(|across| &across.link);
         let summation = across::summation(cuda, &whole, link)?;
         let across = match across {
@@ -228,6 +236,8 @@ impl DeviceParts {
             scaled_shifts: CudaVector::zeros(cuda, n)?,
             shifts: DeviceBuffer::zeros(cuda, "pseudo-time", offsets.len() - 1)?,
             cuda: cuda.clone(),
+            firsts: DeviceBuffer::from_slice(cuda, "elements", &firsts)?,
+            fields,
             offsets,
             seconds: 0.0,
         })
@@ -282,6 +292,40 @@ impl Parts for DeviceParts {
 
     fn zeros(&self) -> Result<CudaVector<f64>, GpuError> {
         Ok(CudaVector::zeros(&self.cuda, self.len())?.summed_by(Arc::clone(&self.summation)))
+    }
+
+    fn vector(&self, values: &[f64]) -> Result<CudaVector<f64>, GpuError> {
+        let values = DeviceBuffer::from_slice(&self.cuda, "a vector", values)?;
+        Ok(CudaVector::from_buffer(&self.cuda, values)?.summed_by(Arc::clone(&self.summation)))
+    }
+
+    fn values(&self, of: &CudaVector<f64>) -> Result<Vec<f64>, GpuError> {
+        of.buffer().to_vec()
+    }
+
+    fn gathered(&self, own: &[f64]) -> Vec<f64> {
+        self.whole.gathered(own)
+    }
+
+    fn picked(&self, whole: &[f64]) -> Option<Vec<f64>> {
+        self.whole.picked(whole)
+    }
+
+    fn linearise(&mut self, t: f64, u: &CudaVector<f64>) -> Result<(), GpuError> {
+        self.product.get_mut().linearise(t, u)
+    }
+
+    fn n_elements(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    fn add_fields(&self, a: &[f64], x: &CudaVector<f64>, y: &mut CudaVector<f64>) -> Result<(), GpuError> {
+        // A gas has at most five unknowns.
+        let factors: [f64; 5] = std::array::from_fn(|k| a.get(k).copied().unwrap_or(0.0));
+        let mut args = Args::new();
+        args.buffer(&self.firsts).value(self.fields as u32).value(factors).buffer(x.buffer());
+        args.buffer(y.buffer());
+        for_each_block(&self.cuda, &self.moves.add_fields, self.n_elements(), &args)
     }
 
     fn smallest(&self, own: f64) -> f64 {
@@ -422,12 +466,27 @@ impl Moves {
         args.value(v.len() as u64);
         for_each(v.cuda(), &self.collect, v.len(), &args)
     }
+
+    /// `u ← v + share δ`.
+    fn move_state<T: Scalar>(
+        &self,
+        v: &CudaVector<f64>,
+        share: f64,
+        delta: &CudaVector<f64>,
+        u: &mut CudaVector<T>,
+    ) -> Result<(), GpuError> {
+        let n = self.pairs.len() / 2;
+        let mut args = Args::new();
+        args.buffer(&self.pairs).buffer(v.buffer()).buffer(delta.buffer()).value(share);
+        args.buffer(u.buffer()).value(n as u64);
+        for_each(v.cuda(), &self.move_state, n, &args)
+    }
 }
 
 impl<T: PackScalar> Evolving<DeviceParts> for DeviceState<'_, T> {
     fn begin(&mut self, parts: &mut DeviceParts) -> Result<Vec<f64>, OpsError> {
         self.moves.collect(self.u, 0, &mut self.start)?;
-        parts.product.get_mut().linearise(self.t, &self.start)?;
+        parts.linearise(self.t, &self.start)?;
         self.d.time_step(self.u.buffer(), true)?;
         Ok(self.d.local_steps()?)
     }
@@ -438,11 +497,7 @@ impl<T: PackScalar> Evolving<DeviceParts> for DeviceState<'_, T> {
     }
 
     fn set_share(&mut self, share: f64, delta: &CudaVector<f64>) -> Result<(), OpsError> {
-        let n = self.moves.pairs.len() / 2;
-        let mut args = Args::new();
-        args.buffer(&self.moves.pairs).buffer(self.start.buffer()).buffer(delta.buffer()).value(share);
-        args.buffer(self.u.buffer()).value(n as u64);
-        Ok(for_each(self.start.cuda(), &self.moves.move_state, n, &args)?)
+        Ok(self.moves.move_state(&self.start, share, delta, self.u)?)
     }
 
     fn bounds(&mut self) -> Result<Vec<f64>, OpsError> {

@@ -13,15 +13,15 @@ use super::colours::Coloured;
 use super::factors::{self, Factors};
 use super::jacobian::Jacobian;
 use super::ordering::least_discarded_fill;
-use super::parts::{Evolving, Parts};
+use super::parts::{Evolving, Marching, Parts};
 use super::whole::Whole;
 use crate::SystemError;
 use crate::setup::{Newton, Setup};
 
 /// Operator and preconditioner on the CPU.
 pub(crate) struct HostParts {
-    pub(super) jacobian: Jacobian,
-    pub(super) host: Arc<Host>,
+    jacobian: Jacobian,
+    host: Arc<Host>,
     whole: Whole,
     summation: Arc<Summation>,
     coloured: Coloured,
@@ -127,6 +127,41 @@ impl Parts for HostParts {
             .iter()
             .sum::<usize>();
         self.jacobian.bytes() + self.blocks.as_ref().map_or(0, Blocks::bytes) + factors
+    }
+
+    fn vector(&self, values: &[f64]) -> Result<HostVector<f64>, GpuError> {
+        Ok(HostVector::from_slice(&self.host, values)?.summed_by(Arc::clone(&self.summation)))
+    }
+
+    fn values(&self, of: &HostVector<f64>) -> Result<Vec<f64>, GpuError> {
+        Ok(of.to_vec())
+    }
+
+    fn gathered(&self, own: &[f64]) -> Vec<f64> {
+        self.whole.gathered(own)
+    }
+
+    fn picked(&self, whole: &[f64]) -> Option<Vec<f64>> {
+        self.whole.picked(whole)
+    }
+
+    fn linearise(&mut self, t: f64, u: &HostVector<f64>) -> Result<(), GpuError> {
+        self.jacobian.linearise(t, u);
+        Ok(())
+    }
+
+    fn n_elements(&self) -> usize {
+        self.jacobian.offsets.len() - 1
+    }
+
+    fn add_fields(&self, a: &[f64], x: &HostVector<f64>, y: &mut HostVector<f64>) -> Result<(), GpuError> {
+        for range in self.jacobian.offsets.windows(2) {
+            let n = (range[1] - range[0]) / self.jacobian.fields();
+            for (i, place) in (range[0]..range[1]).enumerate() {
+                y[place] += a[i / n] * x[place];
+            }
+        }
+        Ok(())
     }
 
     fn smallest(&self, own: f64) -> f64 {
@@ -285,5 +320,65 @@ impl<T: PackScalar> Evolving<HostParts> for HostState<'_, T> {
 
     fn is_admissible(&mut self) -> bool {
         self.d.time_step(self.u, None).is_ok()
+    }
+}
+
+/// A state on the CPU in implicit steps in time.
+pub(crate) struct HostMarch<'a, T: PackScalar> {
+    d: &'a mut Discretization<T>,
+    u: &'a mut HostVector<T>,
+    /// A state and its rate in the order of the discretisation.
+    state: HostVector<T>,
+    rate: HostVector<T>,
+}
+
+impl<'a, T: PackScalar> HostMarch<'a, T> {
+    pub(crate) fn new(d: &'a mut Discretization<T>, u: &'a mut HostVector<T>) -> Result<Self, GpuError> {
+        let (state, rate) = (u.zeros_like()?, u.zeros_like()?);
+        Ok(Self { d, u, state, rate })
+    }
+}
+
+impl<T: PackScalar> Marching<HostParts> for HostMarch<'_, T> {
+    fn begin(&mut self, _dt: f64, u: &mut HostVector<f64>) -> Result<(), OpsError> {
+        u.copy_from_slice(&self.d.to_canonical(self.u));
+        Ok(())
+    }
+
+    fn set(&mut self, u: &HostVector<f64>) -> Result<(), OpsError> {
+        // The lengths agree by construction.
+        let _ = self.d.from_canonical(u, self.u);
+        Ok(())
+    }
+
+    fn rate(
+        &mut self,
+        parts: &HostParts,
+        t: f64,
+        u: &HostVector<f64>,
+        du: &mut HostVector<f64>,
+    ) -> Result<bool, OpsError> {
+        // The lengths agree by construction.
+        let _ = self.d.from_canonical(u, &mut self.state);
+        match self.d.time_step(&self.state, None) {
+            Ok(_) => {}
+            Err(OpsError::State { .. }) => return Ok(false),
+            Err(other) => return Err(other),
+        }
+        self.d.eval(t, &self.state, &mut self.rate);
+        du.copy_from_slice(&self.d.to_canonical(&self.rate));
+        // Bad values between the points that bound the step show here.
+        let finite = du.iter().all(|rate| rate.is_finite());
+        Ok(parts.smallest(f64::from(u8::from(finite))) > 0.0)
+    }
+
+    fn tally(&self) -> &[f64] {
+        self.d.tally_of_faces()
+    }
+
+    fn totals(&mut self, of: &HostVector<f64>) -> Result<Vec<f64>, OpsError> {
+        // The lengths agree by construction.
+        let _ = self.d.from_canonical(of, &mut self.state);
+        Ok(self.d.totals(&self.state))
     }
 }

@@ -24,6 +24,24 @@ pub(crate) trait Parts {
     fn seconds(&self) -> f64;
     fn bytes(&self) -> usize;
 
+    /// A vector of values on the host, and back.
+    fn vector(&self, values: &[f64]) -> Result<Self::Vector, GpuError>;
+    fn values(&self, of: &Self::Vector) -> Result<Vec<f64>, GpuError>;
+
+    /// The whole of a vector, of which each rank has the values of its elements; and the latter of a whole
+    /// vector, if it has the length of one. Collective.
+    fn gathered(&self, own: &[f64]) -> Vec<f64>;
+    fn picked(&self, whole: &[f64]) -> Option<Vec<f64>>;
+
+    /// Sets time and state at which products are taken.
+    fn linearise(&mut self, t: f64, u: &Self::Vector) -> Result<(), GpuError>;
+
+    /// The number of elements of this rank.
+    fn n_elements(&self) -> usize;
+
+    /// `y_k ← y_k + a_k x_k` for each field k.
+    fn add_fields(&self, a: &[f64], x: &Self::Vector, y: &mut Self::Vector) -> Result<(), GpuError>;
+
     /// The smallest of the numbers of all ranks; NaN if one is. Collective.
     fn smallest(&self, own: f64) -> f64 {
         own
@@ -85,4 +103,35 @@ pub(crate) trait Evolving<P: Parts> {
 
     /// Whether all states are admissible.
     fn is_admissible(&mut self) -> bool;
+}
+
+/// The state of an engine in an implicit step in time.
+pub(crate) trait Marching<P: Parts> {
+    /// Begins a step of size `dt`, and returns its state in `u`.
+    fn begin(&mut self, dt: f64, u: &mut P::Vector) -> Result<(), OpsError>;
+
+    /// Takes `u` as the state of the engine.
+    fn set(&mut self, u: &P::Vector) -> Result<(), OpsError>;
+
+    /// Begins a stage, of whose rates the last one counts with this weight in what passes the boundary.
+    fn begin_stage(&mut self, _weight: f64) -> Result<(), OpsError> {
+        Ok(())
+    }
+
+    /// Takes back what has passed the boundary in the step begun last, if the machine adds it by itself.
+    fn take_back(&mut self) -> Result<(), OpsError> {
+        Ok(())
+    }
+
+    /// `du ← R(t, u)`; `false` if `u` is not admissible. Collective.
+    fn rate(&mut self, parts: &P, t: f64, u: &P::Vector, du: &mut P::Vector) -> Result<bool, OpsError>;
+
+    /// What passes each boundary face at the last rate, `[face][field]`; nothing if the machine adds it by
+    /// itself.
+    fn tally(&self) -> &[f64] {
+        &[]
+    }
+
+    /// The integrals of all fields over the whole domain. Collective.
+    fn totals(&mut self, of: &P::Vector) -> Result<Vec<f64>, OpsError>;
 }

@@ -5,33 +5,29 @@
 //! those of the first one as it took to make it. The state at which it was made is part of a checkpoint, so
 //! that a run that is continued has the same preconditioner, and the same bits.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
 
 use dgsuite_amg::{Gmres, LinearOperator, Preconditioner, Reference, SolveError, Stop};
-use dgsuite_gpu::{Host, HostVector, Vector};
+use dgsuite_gpu::Vector;
+use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{Discretization, OpsError, PackScalar};
 use dgsuite_physics::Exact;
 use dgsuite_timeint::{Correction, Effort, ImplicitStepper, StageFailure, StageProblem};
 
+use super::device::DeviceParts;
 use super::host::HostParts;
 use super::linear::{Inverse, Linear, Operator};
-use super::parts::Parts;
+use super::parts::{Marching, Parts};
 use super::{NewtonStatistics, lacks};
 use crate::SystemError;
-use crate::device::Device;
 use crate::setup::{ImplicitSteps, Setup};
 use crate::solves::Histories;
 
 /// Why a set-up has no implicit steps in time, as what to use instead; `None` if it has them.
 #[must_use]
 pub fn lacks_in_time(setup: &Setup) -> Option<String> {
-    if setup.device != Device::Cpu {
-        return Some("implicit steps run on the CPU: `device: cpu`, or an explicit `time.scheme`".to_owned());
-    }
-    if setup.comm.size() > 1 {
-        return Some("implicit steps run on one rank, or take an explicit `time.scheme`".to_owned());
-    }
     let explicit = "an explicit `time.scheme`";
     lacks(setup)
         .map(|what| what.replace("Newton steps", "implicit steps").replace("`solver: explicit`", explicit))
@@ -49,24 +45,27 @@ struct Basis {
     extra: u64,
 }
 
-/// Implicit steps of one discretisation.
-pub(crate) struct Stages {
-    stepper: ImplicitStepper<HostVector<f64>>,
-    system: System,
+/// Implicit steps of one discretisation on the machine of `P`.
+pub(crate) struct Stages<P: Parts> {
+    stepper: ImplicitStepper<P::Vector>,
+    system: System<P>,
     /// The state in canonical order.
-    u: HostVector<f64>,
+    u: P::Vector,
     /// What is returned to if steps are repeated.
     kept: Option<Basis>,
 }
 
 /// The linear problem of the stages.
-struct System {
-    linear: Linear<HostParts>,
-    gmres: Gmres<HostVector<f64>>,
+struct System<P: Parts> {
+    linear: Linear<P>,
+    gmres: Gmres<P::Vector>,
     /// Weights of errors, and their inverses.
-    weights: Option<[HostVector<f64>; 2]>,
-    /// A constant field of one.
-    one: Vec<f64>,
+    weights: Option<[P::Vector; 2]>,
+    /// A weighted vector.
+    weighted: RefCell<P::Vector>,
+    /// A constant field of one, and its integrals.
+    one: P::Vector,
+    volumes: Vec<f64>,
     basis: Option<Basis>,
     /// `γ dt` of the present factors.
     h: f64,
@@ -75,36 +74,60 @@ struct System {
     statistics: NewtonStatistics,
 }
 
-impl Stages {
-    /// Steps for a set-up.
-    pub(crate) fn new<T: PackScalar>(
+impl Stages<HostParts> {
+    /// Steps for a set-up on the CPU.
+    pub(crate) fn on_host<T: PackScalar>(
         setup: &Setup,
         steps: ImplicitSteps,
-        host: &Arc<Host>,
         d: &Discretization<T>,
     ) -> Result<Self, SystemError> {
-        let fields = d.physics().n_fields();
-        let parts = HostParts::of(setup, steps.newton, host, d)?;
+        Self::new(HostParts::of(setup, steps.newton, d.host(), d)?, steps, d)
+    }
+}
+
+impl Stages<DeviceParts> {
+    /// Steps for a set-up on a device.
+    pub(crate) fn on_device<T: PackScalar>(
+        setup: &Setup,
+        steps: ImplicitSteps,
+        d: &CudaDiscretization<T>,
+    ) -> Result<Self, SystemError> {
+        Self::new(DeviceParts::new(setup, steps.newton, d)?, steps, d.description())
+    }
+}
+
+impl<P: Parts> Stages<P> {
+    fn new<T: PackScalar>(
+        parts: P,
+        steps: ImplicitSteps,
+        d: &Discretization<T>,
+    ) -> Result<Self, SystemError> {
         let zeros = parts.zeros()?;
         let gmres = Gmres::new(&zeros, steps.newton.restart)?;
-        let linear = Linear::new(parts, steps.newton)?;
-        let mut one = HostVector::zeros(host, d.len())?;
-        d.project(&Ones(fields), 0.0, &mut one);
+        let mut one = vec![T::ZERO; d.len()];
+        d.project(&Ones(d.physics().n_fields()), 0.0, &mut one);
         Ok(Self {
             stepper: ImplicitStepper::new(steps.scheme, steps.tolerance, &zeros)?,
             system: System {
-                linear,
                 gmres,
                 weights: None,
-                one: d.to_canonical(&one),
+                weighted: RefCell::new(zeros.zeros_like()?),
+                one: parts.vector(&d.to_canonical(&one))?,
+                volumes: d.totals(&one),
                 basis: None,
                 h: 0.0,
                 setup: 0,
                 statistics: NewtonStatistics::default(),
+                linear: Linear::new(parts, steps.newton)?,
             },
             u: zeros,
             kept: None,
         })
+    }
+
+    /// What the machine supplies.
+    pub(crate) fn parts(&self) -> &P {
+        &self.system.linear.parts
     }
 
     /// Whether the weights of errors are known.
@@ -115,50 +138,41 @@ impl Stages {
     /// Sets the weights of errors, in canonical order.
     pub(crate) fn weigh(&mut self, weights: &[f64]) -> Result<(), OpsError> {
         let inverses: Vec<f64> = weights.iter().map(|w| 1.0 / w).collect();
-        let host = &self.system.linear.parts.host;
-        let vector = |values: &[f64]| HostVector::from_slice(host, values);
-        self.system.weights = Some([vector(weights)?, vector(&inverses)?]);
+        let parts = &self.system.linear.parts;
+        self.system.weights = Some([parts.vector(weights)?, parts.vector(&inverses)?]);
         Ok(())
     }
 
-    /// Takes a step from the state `u`, if all of its stages can be solved.
-    pub(crate) fn step<T: PackScalar>(
+    /// Takes a step of an engine, if all of its stages can be solved.
+    pub(crate) fn step<M: Marching<P>>(
         &mut self,
-        d: &mut Discretization<T>,
+        mut engine: M,
         t: f64,
         dt: f64,
-        u: &mut HostVector<T>,
     ) -> Result<Option<StageFailure>, OpsError> {
-        self.u.copy_from_slice(&d.to_canonical(u));
-        let mut effort = self.attempt(d, t, dt, u)?;
+        engine.begin(dt, &mut self.u)?;
+        let mut effort = self.attempt(&mut engine, t, dt)?;
         let old = self.system.basis.as_ref().is_some_and(|basis| basis.t != t);
         if effort.failure.is_some() && old {
             // The preconditioner of an earlier step may be the reason.
             self.system.forget();
-            effort = self.attempt(d, t, dt, u)?;
+            engine.take_back()?;
+            effort = self.attempt(&mut engine, t, dt)?;
         }
         if effort.failure.is_some() {
             self.system.forget();
+            engine.take_back()?;
         }
-        // The lengths agree by construction.
-        let _ = d.from_canonical(&self.u, u);
+        engine.set(&self.u)?;
         Ok(effort.failure)
     }
 
-    fn attempt<T: PackScalar>(
-        &mut self,
-        d: &mut Discretization<T>,
-        t: f64,
-        dt: f64,
-        u: &HostVector<T>,
-    ) -> Result<Effort, OpsError> {
+    fn attempt<M: Marching<P>>(&mut self, engine: &mut M, t: f64, dt: f64) -> Result<Effort, OpsError> {
         let system = &mut self.system;
         let h = self.stepper.scheme().gamma() * dt;
         system.prepare(t, h, &self.u)?;
         let before = system.linear.parts.products();
-        let (state, rate) = (u.zeros_like()?, u.zeros_like()?);
-        let mut problem = Problem { d, state, rate, system };
-        let effort = self.stepper.step(&mut problem, t, dt, &mut self.u)?;
+        let effort = self.stepper.step(&mut Problem { engine, system }, t, dt, &mut self.u)?;
         self.system.took(before, &effort);
         Ok(effort)
     }
@@ -170,13 +184,13 @@ impl Stages {
     }
 
     /// Undoes the last step.
-    pub(crate) fn undo<T: PackScalar>(&mut self, d: &Discretization<T>, u: &mut HostVector<T>) {
+    pub(crate) fn undo<M: Marching<P>>(&mut self, mut engine: M) -> Result<(), OpsError> {
         self.stepper.undo(&mut self.u);
-        // The lengths agree by construction.
-        let _ = d.from_canonical(&self.u, u);
+        engine.take_back()?;
+        engine.set(&self.u)
     }
 
-    /// What has passed each boundary face in the last step.
+    /// What has passed each boundary face in the last step, if the machine does not add it by itself.
     pub(crate) fn increments(&self) -> &[f64] {
         self.stepper.increments()
     }
@@ -202,28 +216,29 @@ impl Stages {
         self.system.return_to(self.kept.clone());
     }
 
-    /// The start of the step at which the preconditioner was made, for a checkpoint.
+    /// The start of the step at which the preconditioner was made, for a checkpoint. Collective.
     pub(crate) fn histories(&self) -> Option<Histories> {
         let Basis { t, h, u, first, extra } = self.system.basis.as_ref()?;
         // Counts of products are exact numbers; none is −1.
         let first = first.map_or(-1.0, |first| first as f64);
-        Some(Histories { steps: vec![*t, *h, first, *extra as f64], fields: vec![u.to_vec()] })
+        let fields = vec![self.parts().gathered(u)];
+        Some(Histories { steps: vec![*t, *h, first, *extra as f64], fields })
     }
 
     /// Continues with that of a checkpoint; `None` if it does not fit.
     pub(crate) fn set_histories(&mut self, of: &Histories) -> Option<()> {
         let ([t, h, first, extra], [u]) = (&of.steps[..], &of.fields[..]) else { return None };
-        if u.len() != self.u.len() || !t.is_finite() || !h.is_finite() {
+        if !t.is_finite() || !h.is_finite() {
             return None;
         }
+        let u = Arc::new(self.parts().picked(u)?);
         let first = (*first >= 0.0).then_some(*first as u64);
-        let basis = Basis { t: *t, h: *h, u: Arc::new(u.clone()), first, extra: *extra as u64 };
-        self.system.return_to(Some(basis));
+        self.system.return_to(Some(Basis { t: *t, h: *h, u, first, extra: *extra as u64 }));
         Some(())
     }
 }
 
-impl System {
+impl<P: Parts> System<P> {
     fn forget(&mut self) {
         self.return_to(None);
     }
@@ -234,22 +249,23 @@ impl System {
     }
 
     /// The size of a change of the state, relative to that of the solution.
-    fn size(&self, change: &HostVector<f64>) -> f64 {
+    fn size(&self, change: &P::Vector) -> f64 {
         let Some([weights, _]) = &self.weights else { return change.norm2() };
-        let mut weighted = change.clone();
+        let mut weighted = self.weighted.borrow_mut();
         weighted.add_product(1.0, change, weights, 0.0);
         weighted.norm2()
     }
 
     /// Makes the preconditioner for steps of which `h` is `γ dt`: as it was made before if it is known when,
     /// and at the start `u` of this step if it is not known, or has cost too much.
-    fn prepare(&mut self, t: f64, h: f64, u: &[f64]) -> Result<(), OpsError> {
+    fn prepare(&mut self, t: f64, h: f64, u: &P::Vector) -> Result<(), OpsError> {
         if self.basis.is_some() {
             self.make(h)?;
         }
         if self.basis.as_ref().is_none_or(|basis| basis.extra > self.setup) {
             self.forget();
-            self.basis = Some(Basis { t, h, u: Arc::new(u.to_vec()), first: None, extra: 0 });
+            let u = Arc::new(self.linear.parts.values(u)?);
+            self.basis = Some(Basis { t, h, u, first: None, extra: 0 });
             self.make(h)?;
         }
         Ok(())
@@ -260,7 +276,8 @@ impl System {
         let Some(basis) = &self.basis else { return Ok(()) };
         let new = !self.linear.is_made();
         if new {
-            self.linear.parts.jacobian.linearise(basis.t, &basis.u);
+            let u = self.linear.parts.vector(&basis.u)?;
+            self.linear.parts.linearise(basis.t, &u)?;
             let (before, h) = (self.linear.parts.products(), basis.h);
             self.factorise(h)?;
             self.setup = self.linear.parts.products() - before;
@@ -273,7 +290,7 @@ impl System {
 
     /// Factorises with the shift `1/h`; makes what is not made.
     fn factorise(&mut self, h: f64) -> Result<(), OpsError> {
-        let elements = self.linear.parts.jacobian.offsets.len() - 1;
+        let elements = self.linear.parts.n_elements();
         self.linear.parts.set_pseudo_time(&vec![1.0 / h; elements], &vec![h; elements])?;
         self.h = h;
         Ok(self.linear.prepare(&mut self.statistics)?)
@@ -292,37 +309,28 @@ impl System {
 }
 
 /// A step in progress.
-struct Problem<'a, T: PackScalar> {
-    d: &'a mut Discretization<T>,
-    /// The state and its rate in the order of the discretisation.
-    state: HostVector<T>,
-    rate: HostVector<T>,
-    system: &'a mut System,
+struct Problem<'a, P: Parts, M> {
+    engine: &'a mut M,
+    system: &'a mut System<P>,
 }
 
-impl<T: PackScalar> StageProblem for Problem<'_, T> {
-    type Vector = HostVector<f64>;
+impl<P: Parts, M: Marching<P>> StageProblem for Problem<'_, P, M> {
+    type Vector = P::Vector;
     type Error = OpsError;
 
-    fn rate(&mut self, t: f64, u: &HostVector<f64>, du: &mut HostVector<f64>) -> Result<bool, OpsError> {
-        // The lengths agree by construction.
-        let _ = self.d.from_canonical(u, &mut self.state);
-        match self.d.time_step(&self.state, None) {
-            Ok(_) => {}
-            Err(OpsError::State { .. }) => return Ok(false),
-            Err(other) => return Err(other),
-        }
-        self.d.eval(t, &self.state, &mut self.rate);
-        du.copy_from_slice(&self.d.to_canonical(&self.rate));
-        // Bad values between the points that bound the step show here.
-        Ok(du.iter().all(|rate| rate.is_finite()))
+    fn begin_stage(&mut self, weight: f64) -> Result<(), OpsError> {
+        self.engine.begin_stage(weight)
+    }
+
+    fn rate(&mut self, t: f64, u: &P::Vector, du: &mut P::Vector) -> Result<bool, OpsError> {
+        self.engine.rate(&self.system.linear.parts, t, u, du)
     }
 
     fn tally(&self) -> &[f64] {
-        self.d.tally_of_faces()
+        self.engine.tally()
     }
 
-    fn size(&mut self, change: &HostVector<f64>) -> f64 {
+    fn size(&mut self, change: &P::Vector) -> f64 {
         self.system.size(change)
     }
 
@@ -330,14 +338,14 @@ impl<T: PackScalar> StageProblem for Problem<'_, T> {
         &mut self,
         t: f64,
         _h: f64,
-        u: &HostVector<f64>,
-        r: &HostVector<f64>,
+        u: &P::Vector,
+        r: &P::Vector,
         tolerance: f64,
-        delta: &mut HostVector<f64>,
+        delta: &mut P::Vector,
     ) -> Result<Correction, OpsError> {
         let begun = Instant::now();
-        let System { linear, gmres, weights, statistics, .. } = &mut *self.system;
-        linear.parts.jacobian.linearise(t, u);
+        let System { linear, gmres, weights, weighted, statistics, .. } = &mut *self.system;
+        linear.parts.linearise(t, u)?;
         let max_iterations = linear.newton.max_iterations;
         let reference = Reference::InitialResidual;
         let stop = Stop { relative: tolerance, reference, absolute: 0.0, max_iterations };
@@ -346,7 +354,10 @@ impl<T: PackScalar> StageProblem for Problem<'_, T> {
         if !linear.is_made() {
             return Ok(Correction { iterations: 0, solved: false });
         }
-        let solved = weighted_solve(linear, gmres, weights.as_ref(), r, delta, &stop);
+        let solved = weighted_solve(linear, gmres, weights.as_ref(), weighted, r, delta, &stop);
+        if let Some(failure) = linear.parts.failure() {
+            return Err(failure.into());
+        }
         statistics.solve_s += begun.elapsed().as_secs_f64();
         Ok(match solved? {
             Ok(iterations) => Correction { iterations, solved: true },
@@ -362,35 +373,26 @@ impl<T: PackScalar> StageProblem for Problem<'_, T> {
     }
 
     /// Adds a constant to each field.
-    fn conserve(&mut self, r: &HostVector<f64>, u: &mut HostVector<f64>) {
-        let mut totals = |values: &[f64]| {
-            // The lengths agree by construction.
-            let _ = self.d.from_canonical(values, &mut self.state);
-            self.d.totals(&self.state)
-        };
-        let one = &self.system.one;
-        let shares: Vec<f64> = totals(r).iter().zip(totals(one)).map(|(r, volume)| r / volume).collect();
-        let jacobian = &self.system.linear.parts.jacobian;
-        for range in jacobian.offsets.windows(2) {
-            let n = (range[1] - range[0]) / jacobian.fields();
-            for (i, place) in (range[0]..range[1]).enumerate() {
-                u[place] += shares[i / n] * one[place];
-            }
-        }
+    fn conserve(&mut self, r: &P::Vector, u: &mut P::Vector) -> Result<(), OpsError> {
+        let System { linear, one, volumes, .. } = &*self.system;
+        let totals = self.engine.totals(r)?;
+        let shares: Vec<f64> = totals.iter().zip(volumes).map(|(r, volume)| r / volume).collect();
+        Ok(linear.parts.add_fields(&shares, one, u)?)
     }
 }
 
 /// Solves `(1 − h R′) δ = r` with residuals that are measured as errors are; returns the iterations.
-fn weighted_solve(
-    linear: &mut Linear<HostParts>,
-    gmres: &mut Gmres<HostVector<f64>>,
-    weights: Option<&[HostVector<f64>; 2]>,
-    r: &HostVector<f64>,
-    delta: &mut HostVector<f64>,
+fn weighted_solve<P: Parts>(
+    linear: &mut Linear<P>,
+    gmres: &mut Gmres<P::Vector>,
+    weights: Option<&[P::Vector; 2]>,
+    work: &RefCell<P::Vector>,
+    r: &P::Vector,
+    delta: &mut P::Vector,
     stop: &Stop,
 ) -> Result<Result<usize, SolveError>, OpsError> {
     let (operator, inverse) = linear.problem();
-    let operator = Weighted { of: operator, weights: weights.map(|[weights, _]| weights) };
+    let operator = Weighted { of: operator, weights: weights.map(|[weights, _]| weights), work };
     let mut inverse =
         Unweighted { of: inverse, inverses: weights.map(|[_, inverses]| inverses), r: r.zeros_like()? };
     let mut right = r.zeros_like()?;
@@ -403,33 +405,34 @@ fn weighted_solve(
 }
 
 /// An operator with rows that have the weights of errors.
-struct Weighted<'a> {
-    of: Operator<'a, HostParts>,
-    weights: Option<&'a HostVector<f64>>,
+struct Weighted<'a, P: Parts> {
+    of: Operator<'a, P>,
+    weights: Option<&'a P::Vector>,
+    work: &'a RefCell<P::Vector>,
 }
 
-impl LinearOperator<HostVector<f64>> for Weighted<'_> {
+impl<P: Parts> LinearOperator<P::Vector> for Weighted<'_, P> {
     fn n_rows(&self) -> usize {
         self.of.n_rows()
     }
 
-    fn apply(&self, x: &HostVector<f64>, y: &mut HostVector<f64>) {
-        self.of.apply(x, y);
-        if let Some(weights) = self.weights {
-            y.iter_mut().zip(weights.iter()).for_each(|(y, w)| *y *= w);
-        }
+    fn apply(&self, x: &P::Vector, y: &mut P::Vector) {
+        let Some(weights) = self.weights else { return self.of.apply(x, y) };
+        let mut work = self.work.borrow_mut();
+        self.of.apply(x, &mut work);
+        y.add_product(1.0, &work, weights, 0.0);
     }
 }
 
 /// A preconditioner of such an operator.
-struct Unweighted<'a> {
-    of: Inverse<'a, HostParts>,
-    inverses: Option<&'a HostVector<f64>>,
-    r: HostVector<f64>,
+struct Unweighted<'a, P: Parts> {
+    of: Inverse<'a, P>,
+    inverses: Option<&'a P::Vector>,
+    r: P::Vector,
 }
 
-impl Preconditioner<HostVector<f64>> for Unweighted<'_> {
-    fn apply(&mut self, r: &HostVector<f64>, z: &mut HostVector<f64>) {
+impl<P: Parts> Preconditioner<P::Vector> for Unweighted<'_, P> {
+    fn apply(&mut self, r: &P::Vector, z: &mut P::Vector) {
         match self.inverses {
             Some(inverses) => self.r.add_product(1.0, r, inverses, 0.0),
             None => self.r.copy_from(r),

@@ -179,6 +179,20 @@ impl Whole {
         });
     }
 
+    /// As [`gather`](Self::gather), as a new vector. Collective.
+    pub(super) fn gathered(&self, own: &[f64]) -> Vec<f64> {
+        let mut whole = vec![0.0; self.offsets[self.n_elements()]];
+        self.gather(own, &mut whole);
+        whole
+    }
+
+    /// This rank's entries of a vector, if it is one of the whole mesh.
+    pub(super) fn picked(&self, whole: &[f64]) -> Option<Vec<f64>> {
+        let mut own = vec![0.0; self.own_len()];
+        (whole.len() == self.offsets[self.n_elements()]).then(|| self.pick(whole, &mut own))?;
+        Some(own)
+    }
+
     /// One number for each element, of which each rank has those of its own. Collective.
     pub(super) fn of_elements(&self, own: &[f64]) -> Vec<f64> {
         let Some(ranks) = &self.ranks else { return own.to_vec() };

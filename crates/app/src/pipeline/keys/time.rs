@@ -17,7 +17,7 @@ pub(super) const KEYS: &[Key] = &[
         ])],
         Says("`lserk54`; `ssprk43` with a limiter; `rdpk35` with `adaptive`"),
         "The Runge-Kutta scheme. `rk2` is the midpoint rule; `rdpk35` estimates its error. `esdirk32` and `esdirk43` are \
-         implicit, of order 3 and 4, with an estimate of their error (euler and navier-stokes, on the CPU, one rank, \
+         implicit, of order 3 and 4, with an estimate of their error (euler and navier-stokes, \
          no limiter, not in split form, in double precision): steps can be tens to thousands of explicit ones.",
     )
     .of(EXPLICIT),

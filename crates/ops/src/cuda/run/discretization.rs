@@ -335,6 +335,27 @@ impl<T: PackScalar> CudaDiscretization<T> {
         self.run(StageTime::At(t), u.ptr(), StageVectors { out: du.ptr(), ..StageVectors::default() })
     }
 
+    /// As [`eval`](Self::eval), and adds the boundary fluxes to the [`integrals`](Self::integrals) over the
+    /// step, whose size is that of [`set_step`](Self::set_step), with the weight `share`.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    ///
+    /// # Panics
+    /// If the arrays do not have the length of the state.
+    pub fn eval_with_integrals(
+        &mut self,
+        t: f64,
+        share: f64,
+        u: &DeviceBuffer<T>,
+        du: &mut DeviceBuffer<T>,
+    ) -> Result<(), GpuError> {
+        let n = self.len();
+        assert!(u.len() == n && du.len() == n, "u and du have the state's length");
+        let vectors = StageVectors { out: du.ptr(), ..StageVectors::default() };
+        self.run(StageTime::Stage { time: t, share }, u.ptr(), vectors)
+    }
+
     /// Evaluates a fused stage, as [`Discretization::stage`], limiter included, with the step of
     /// [`set_step`](Self::set_step); `weights.dt` is not used. `share` is the weight of its boundary fluxes
     /// in the [`integrals`](Self::integrals) over the step.

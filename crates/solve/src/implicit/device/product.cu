@@ -42,3 +42,17 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     ENTRY;
     if (i < n) y[i] = shifts[i] * x[i] - scales[i] * rate[places[i]];
 }
+
+// Factors of the fields.
+struct Factors {
+    double of[5];
+};
+
+// y_k <- y_k + a_k x_k for each of the fields k of each element, one element a block; element e begins at
+// firsts[e]
+extern "C" __global__ void __launch_bounds__(THREADS)
+    add_fields(const u32* __restrict__ firsts, u32 fields, const Factors a, const double* __restrict__ x,
+               double* __restrict__ y) {
+    const u32 first = firsts[blockIdx.x], n = firsts[blockIdx.x + 1] - first;
+    for (u32 i = threadIdx.x; i < n; i += THREADS) y[first + i] += a.of[i / (n / fields)] * x[first + i];
+}

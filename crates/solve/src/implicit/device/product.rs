@@ -70,7 +70,10 @@ impl Product {
     /// Sets state and time at which products are taken.
     pub(super) fn linearise(&mut self, t: f64, u: &CudaVector<f64>) -> Result<(), GpuError> {
         if t != self.t {
-            (self.t, self.graph) = (t, None);
+            self.t = t;
+            if self.tangent.is_moving() {
+                self.graph = None;
+            }
         }
         self.spread(0, u)
     }
