@@ -483,9 +483,13 @@ impl<'a> March<'a> {
         let speed = match (self.plan.setup.implicit, self.solver.newton_statistics()) {
             (Some(_), Some(taken)) => {
                 let steps = self.tally.steps.max(1) as f64;
+                // An explicit step needs all ranks, too.
+                let explicit = match alone {
+                    true => format!("  {:.0} explicit steps", self.dt / self.solver.explicit_dt()?),
+                    false => String::new(),
+                };
                 format!(
-                    "  {:.0} explicit steps  {:.1} Newton and {:.0} linear iterations a step",
-                    self.dt / self.solver.explicit_dt()?,
+                    "{explicit}  {:.1} Newton and {:.0} linear iterations a step",
                     taken.steps as f64 / steps,
                     taken.linear_iterations as f64 / steps
                 )

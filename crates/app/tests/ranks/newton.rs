@@ -1,6 +1,16 @@
 //! Newton steps, and implicit ones in time, on several ranks leave the files of one rank, and continue on any
 //! number of them.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use dgsuite::file::source::Source;
+use dgsuite::job::Job;
+use dgsuite::pipeline::Document;
+use dgsuite::plan::Choices;
+use dgsuite::run::log::Log;
+use dgsuite_gpu::comm::{Communicator, on_each, threads};
+
 use crate::support::Case;
 use crate::{alone, emulator, on_ranks, same_checkpoint, tables, told_once};
 
@@ -143,6 +153,27 @@ fn implicit_steps_on_ranks_leave_the_files_of_one_and_continue_on_any_number() {
             same_checkpoint(&last("one"), &last(results), &format!("{time}, {results}"));
         }
     }
+}
+
+/// A rank that shows its progress asks the others for nothing: they show theirs at other times.
+#[test]
+fn one_of_several_ranks_shows_the_progress_of_implicit_steps() {
+    let case = Case::new(&swinging("{ scheme: esdirk32, dt: 0.02, steps: 4 }"));
+    let all = on_each(threads(2), |comm| {
+        let mut log = match comm.rank() {
+            0 => Log::new(false).with_lines_every(Duration::ZERO),
+            _ => Log::new(true),
+        };
+        let source = Source::new("case.yaml", std::fs::read_to_string(case.path("case.yaml")).unwrap());
+        let document = Document::parse(&source, case.directory.path(), "case", false, &[]).unwrap();
+        let comm: Arc<dyn Communicator> = Arc::new(comm);
+        let choices = Choices { comm: Some(comm), ..Choices::default() };
+        Job::new(&document, &choices).unwrap().execute(&mut log).unwrap().failure
+    });
+    assert_eq!(all, [None, None]);
+    let text = std::fs::read_to_string(case.path("out/case/log.txt")).unwrap();
+    let lines = text.lines().filter(|line| line.contains("linear iterations a step"));
+    assert_eq!(lines.count(), 4, "{text}");
 }
 
 #[test]
