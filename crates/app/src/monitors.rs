@@ -307,6 +307,14 @@ pub trait Monitor: Send + Sync {
         None
     }
 
+    /// Forces of the present state, with the path of their section in the summary; `None` for other monitors.
+    ///
+    /// # Errors
+    /// Those of the solver.
+    fn forces(&self, _solver: &mut Flow) -> Result<Option<([String; 2], Map<String, Value>)>, MonitorError> {
+        Ok(None)
+    }
+
     /// Whether its rows are forces, which end a steady run when they settle.
     fn has_forces(&self) -> bool {
         false

@@ -138,6 +138,8 @@ pub struct Plan {
     pub monitors: Vec<MonitorPlan>,
     /// Conditions at which outputs, means and monitors begin.
     pub conditions: Conditions,
+    /// The constants by which forces of the steady state are differentiated.
+    pub sensitivities: Vec<Located<String>>,
     /// Formulas that are evaluated while the run goes.
     pub formulas: Vec<RunningFormula>,
 }
@@ -315,6 +317,12 @@ impl Plan {
             };
             return Err(InputError::at(&newton.place, Problem::Unsupported { key, value, instead }));
         }
+        if let Some(name) = pipeline.time.sensitivities.first()
+            && let Some(instead) = dgsuite_solve::implicit::lacks_responses(&setup)
+        {
+            let (key, value) = (name.key.clone(), name.value.clone());
+            return Err(InputError::at(&name.place, Problem::Unsupported { key, value, instead }));
+        }
         if let Some(steps) = &pipeline.time.implicit
             && let Some(instead) = dgsuite_solve::implicit::lacks_in_time(&setup)
         {
@@ -360,6 +368,7 @@ impl Plan {
             monitors,
             conditions,
             formulas: formulas::running(&pipeline)?,
+            sensitivities: pipeline.time.sensitivities,
         };
         plan.times_are_possible(start, &document.root)?;
         Ok(plan)
@@ -378,6 +387,7 @@ fn checks(
     let steady = pipeline.time.steady.map(|steady| steady.newton);
     let known = KnownValues::new(variables, &pipeline.monitors, compared, steady, choices.case_of_study);
     let known = if pipeline.physics.flow_rate.is_some() { known.with_flow_rate() } else { known };
+    let known = known.with_sensitivities(&pipeline.time.sensitivities);
     let known = if pipeline.time.implicit.is_some() { known.with_implicit_steps() } else { known };
     let known =
         known.with_triggers(conditions_of(pipeline)).with_reference(pipeline.physics.reference.as_ref());

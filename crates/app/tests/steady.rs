@@ -1,4 +1,4 @@
-//! Runs to a steady state: waves that stay in the domain are damped.
+//! Runs to a steady state: waves that stay in the domain are damped; derivatives of forces.
 
 #![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
@@ -249,4 +249,84 @@ fn newton_steps_are_refused_where_they_have_no_derivative() {
         &["time.steady.solver=explicit", "time.newton={ start: 3 }"],
         "does not belong to explicit steps",
     );
+}
+
+/// A viscous stream over a bump; all that a force depends on depends on the constants.
+const BUMP: &str = "\
+title: Derivatives of forces
+constants: { mach: 0.4, alpha: 2, cosine: cos(alpha*deg), sine: sin(alpha*deg), mu: 0.002, unused: 0 }
+mesh:
+  generate: { shape: tri+quad, min: [-1.5, 0], max: [1.5, 0.8], cells: [6, 4] }
+  map: { order: 2, x: x, y: 'y*(0.2 + y) + 0.0625*exp(-25*x^2)*(1 - y/0.8)' }
+physics: { model: navier-stokes, viscosity: mu*(1 + 0.1*sine), source: { rho_u: 0.01*mach*y } }
+space: { order: 2, riemann: roe }
+initial: { rho: 1, u: mach*cosine, v: mach*sine, p: 1/1.4 }
+boundaries:
+  xmin: { type: far-field, rho: 1, u: mach*cosine, v: mach*sine, p: 1/1.4 }
+  xmax: { type: pressure-outlet, p: 1/1.4 - 0.01*mach }
+  ymin: { type: no-slip-wall, temperature: 1 }
+  ymax: { type: far-field, rho: 1, u: mach*cosine, v: mach*sine, p: 1/1.4 }
+time: { steady: { tolerance: 1e-11 } }
+output: { fields: none, checkpoint: none }
+monitors:
+  - forces:
+      boundary: ymin
+      reference: { density: 1, velocity: mach, direction: [cosine, sine], pressure: 1/1.4, length: 3 }
+";
+
+/// Central differences of fourth order of converged runs have errors of 1e-9.
+#[test]
+fn derivatives_of_forces_are_those_of_converged_runs() {
+    let case = Case::new(BUMP);
+    let names = "time.steady.sensitivities=[alpha, mach, mu, unused]";
+    let outcome = case.dgsuite(&[
+        "run",
+        "case.yaml",
+        "--set",
+        names,
+        "--set",
+        "checks=[{ value: forces.ymin.sensitivities.mu.cd, above: 1 }]",
+    ]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("derivatives ymin, by alpha: cd = "), "{}", outcome.stdout);
+    let found = case.summary("out/case");
+    let of = |by: &str, value: &str| number(&found, &format!("/forces/ymin/sensitivities/{by}/{value}"));
+    for (by, value) in [("alpha", 2.0), ("mach", 0.4), ("mu", 0.002)] {
+        let at = |factor: f64| {
+            let summary = case.run(&["--set", &format!("constants.{by}={:?}", value * factor)]);
+            ["cd", "cl", "cm", "heat", "force/1"].map(|of| number(&summary, &format!("/forces/ymin/{of}")))
+        };
+        let h = 1e-3;
+        let [more, less, most, least] = [1.0 + h, 1.0 - h, 1.0 + 2.0 * h, 1.0 - 2.0 * h].map(at);
+        for (i, name) in ["cd", "cl", "cm", "heat", "force/1"].into_iter().enumerate() {
+            let slope = (8.0 * (more[i] - less[i]) - (most[i] - least[i])) / (12.0 * h * value);
+            let error = of(by, name) / slope - 1.0;
+            assert!(error.abs() < 1e-6, "d{name}/d{by}: {} and {slope}", of(by, name));
+        }
+    }
+    assert_eq!(of("unused", "cd"), 0.0);
+}
+
+#[test]
+fn derivatives_are_refused_by_name_where_there_are_none() {
+    let case = Case::new(BUMP);
+    let of = |names: &str| format!("time.steady={{ sensitivities: [{names}] }}");
+    let walls = "boundaries={ xmin: { type: slip-wall }, xmax: { type: slip-wall }, \
+                 ymin: { type: no-slip-wall, temperature: 1 }, ymax: { type: slip-wall } }";
+    let mesh = "mesh.map.y=y + 0.01*alpha*exp(-25*x^2)*(1 - y/0.8)";
+    let reference = "physics={ model: navier-stokes, reference: { mach: mach, reynolds: 50, length: 1 } }";
+    let at_rest = "physics={ model: navier-stokes, viscosity: 0.01 }";
+    for (sets, words) in [
+        (&[&*of("alpa")][..], "did you mean `alpha`?"),
+        (&[&*of("u_ref"), reference], "expected one of: mach, alpha, cosine"),
+        (&[&*of("mu, mu")], "has the name `mu` twice"),
+        (&["time.steady={ solver: explicit, sensitivities: [mu] }"], "`time.steady.solver: newton`"),
+        (&[&*of("mu"), "monitors=[]"], "a monitor `forces"),
+        (&[&*of("alpha"), mesh], "the mesh depends on `alpha`"),
+        (&[&*of("mu"), walls, at_rest], "depends on the mass at the start"),
+    ] {
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        let outcome = case.dgsuite(&["check", "case.yaml"].into_iter().chain(sets).collect::<Vec<_>>());
+        assert!(outcome.code == 2 && outcome.stderr.contains(words), "{words}: {}", outcome.stderr);
+    }
 }

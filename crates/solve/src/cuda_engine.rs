@@ -394,6 +394,12 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         Ok(found)
     }
 
+    fn own_rate(&mut self, t: f64) -> Result<Option<Vec<f64>>, OpsError> {
+        let mut du = self.u.zeros_like()?;
+        self.discretization.eval(t, self.u.buffer(), du.buffer_mut())?;
+        Ok(Some(self.description().to_canonical(&du.buffer().to_vec()?)))
+    }
+
     fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
         let cuda = self.discretization.cuda().clone();
         let state =

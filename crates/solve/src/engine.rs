@@ -1,5 +1,6 @@
 //! A conservation law in one precision: the discretisation, a Runge–Kutta scheme and the state.
 
+mod ahead;
 mod newton;
 mod norms;
 
@@ -10,16 +11,17 @@ use super::kernel_choice::KernelChoice;
 use super::ranges::Ranges;
 use super::setup::{ImplicitSteps, Setup};
 use super::solves::{Driven, Histories, SolveStatistics};
+pub use ahead::Ahead;
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{ExactSum, GpuError, Host, HostVector, Vector as _};
-use dgsuite_ops::cuda::{Attempt, ControlStart, CudaDiscretization, SamplesUnderWay};
+use dgsuite_ops::cuda::{Attempt, CudaDiscretization, SamplesUnderWay};
 use dgsuite_ops::{
     AtPoints, BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StageWeights,
     StateFloor, StepMeasure,
 };
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
-use dgsuite_timeint::{Rhs, Scheme, Stage, StageFailure, Stepper, TimePoint};
+use dgsuite_timeint::{Rhs, Scheme, Stage, StageFailure, Stepper};
 pub use newton::LargestRate;
 pub(crate) use newton::{NewtonSteps, largest_of, relative_rates};
 pub(crate) use norms::{norms, perturbed};
@@ -42,6 +44,10 @@ pub(crate) trait Engine: Send {
     }
     fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError>;
     fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
+    /// `R(t, u)` of this rank's elements in canonical order, if the engine has it. Collective.
+    fn own_rate(&mut self, _t: f64) -> Result<Option<Vec<f64>>, OpsError> {
+        Ok(None)
+    }
     fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms);
     fn integrate(&self, bounded: bool, n: usize, f: &Integrand<'_>) -> Vec<f64>;
@@ -239,40 +245,6 @@ pub(crate) trait Engine: Send {
     fn undo_ahead(&mut self) -> Result<(), OpsError> {
         Ok(())
     }
-}
-
-/// Steps that are started together.
-#[derive(Clone, Copy, Debug)]
-pub enum Ahead<'a> {
-    /// Steps with these starts and sizes.
-    Sizes(&'a [(TimePoint, f64)]),
-    /// `n` steps, each the multiple `cfl` of the step bound of its own state. `from` is the start of the
-    /// first one; `None` continues after the steps in progress.
-    Cfl {
-        /// The multiple.
-        cfl: f64,
-        /// The number of steps.
-        n: usize,
-        /// The start of the first.
-        from: Option<TimePoint>,
-    },
-    /// `n` steps at time `t` in which each element takes the multiple `cfl` of its own bound.
-    Local {
-        /// The time of sources and boundary data.
-        t: f64,
-        /// The multiple.
-        cfl: f64,
-        /// The number of steps.
-        n: usize,
-    },
-    /// `n` attempts at steps by their error. `from` is the start of the first one with the initial values of
-    /// the control; `None` continues after the attempts in progress.
-    Attempts {
-        /// The number of attempts.
-        n: usize,
-        /// The start of the first.
-        from: Option<(TimePoint, ControlStart)>,
-    },
 }
 
 /// Properties of the discretisation that do not depend on its precision.
@@ -538,6 +510,12 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         let mut du = vec![T::from_f64(0.0); self.u.len()];
         self.rhs.discretization.eval(t, &self.u, &mut du);
         Ok(norms(&self.rhs.discretization, &du))
+    }
+
+    fn own_rate(&mut self, t: f64) -> Result<Option<Vec<f64>>, OpsError> {
+        let mut du = vec![T::ZERO; self.u.len()];
+        self.rhs.discretization.eval(t, &self.u, &mut du);
+        Ok(Some(self.rhs.discretization.to_canonical(&du)))
     }
 
     fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {

@@ -30,6 +30,7 @@ mod integrals;
 mod limited;
 mod of_incompressible;
 mod saved;
+mod sensitivity;
 mod slowest;
 mod step_limits;
 

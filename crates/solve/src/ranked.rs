@@ -9,7 +9,7 @@ mod offsets;
 use self::offsets::Offsets;
 use super::engine::{Ahead, Described, Elementwise, Engine, Integrand, LargestRate, NewtonSteps};
 use super::error::SystemError;
-use super::implicit::NewtonStatistics;
+use super::implicit::{NewtonStatistics, Response};
 use super::ranges::Ranges;
 use super::rank_mesh::{ROOT, RankMesh};
 use super::solves::{Driven, Histories, SolveStatistics};
@@ -168,6 +168,12 @@ impl Engine for Ranked {
         let norms = self.inner.residual(t)?;
         self.checked()?;
         Ok(norms)
+    }
+
+    fn own_rate(&mut self, t: f64) -> Result<Option<Vec<f64>>, OpsError> {
+        let rate = self.inner.own_rate(t)?;
+        self.checked()?;
+        Ok(rate)
     }
 
     fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
@@ -466,6 +472,12 @@ impl NewtonSteps for Ranked {
         // A failure of the communication is the cause of all others.
         self.checked()?;
         taken
+    }
+
+    fn response(&mut self, t: f64, rate: &[f64]) -> Result<Option<Response>, OpsError> {
+        let found = self.inner.newton().map_or(Ok(None), |newton| newton.response(t, rate));
+        self.checked()?;
+        found
     }
 
     fn relative_rates(&mut self, t: f64, order: usize) -> Result<Vec<Sample>, OpsError> {

@@ -102,6 +102,21 @@ struct Forces {
     means: Option<Begin>,
 }
 
+impl Forces {
+    /// Coefficients, forces, moments and heat.
+    fn summary(&self, forces: &Integrals) -> Map<String, Value> {
+        let named = forces.coefficients(&self.on.scales).named();
+        let mut summary: Map<String, Value> =
+            named.iter().map(|(name, x)| ((*name).to_owned(), json!(x))).collect();
+        summary.insert("force".into(), json!(forces.total()));
+        summary.insert("pressure_force".into(), json!(forces.pressure));
+        summary.insert("viscous_force".into(), json!(forces.viscous));
+        summary.insert("moment".into(), json!(forces.moment()));
+        summary.insert("heat".into(), json!(forces.heat));
+        summary
+    }
+}
+
 impl Monitor for Forces {
     fn columns(&self, _: &Variables) -> Vec<String> {
         COLUMNS.map(str::to_owned).to_vec()
@@ -118,13 +133,7 @@ impl Monitor for Forces {
         let mut row: Vec<f64> = named.iter().map(|(_, x)| *x).collect();
         row.extend(forces.pressure.into_iter().chain(forces.viscous).chain(forces.moment()));
         row.push(forces.heat);
-        let mut summary: Map<String, Value> =
-            named.iter().map(|(name, x)| ((*name).to_owned(), json!(x))).collect();
-        summary.insert("force".into(), json!(forces.total()));
-        summary.insert("pressure_force".into(), json!(forces.pressure));
-        summary.insert("viscous_force".into(), json!(forces.viscous));
-        summary.insert("moment".into(), json!(forces.moment()));
-        summary.insert("heat".into(), json!(forces.heat));
+        let mut summary = self.summary(&forces);
         summary.insert("wetted_area".into(), json!(forces.area));
         summary.insert("table".into(), json!(now.name));
         values.put(&["forces", &self.on.name], summary);
@@ -149,6 +158,11 @@ impl Monitor for Forces {
 
     fn means_mut(&mut self) -> Option<&mut Option<Begin>> {
         Some(&mut self.means)
+    }
+
+    fn forces(&self, solver: &mut Flow) -> Result<Option<([String; 2], Map<String, Value>)>, MonitorError> {
+        let forces = Integrals::of(&self.on.surface(solver)?, &self.on.scales);
+        Ok(Some((["forces".to_owned(), self.on.name.clone()], self.summary(&forces))))
     }
 
     fn has_forces(&self) -> bool {

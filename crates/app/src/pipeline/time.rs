@@ -8,7 +8,7 @@ use crate::file::every::AUTO;
 use crate::file::keys::INCOMPRESSIBLE_FLOW;
 use crate::file::node::{Node, Value};
 use crate::file::problem::{InputError, Problem};
-use crate::file::section::Section;
+use crate::file::section::{Section, once, text};
 use crate::file::source::{Located, Place};
 
 /// Time stepping as written.
@@ -27,6 +27,8 @@ pub struct TimeSpec {
     pub steps: Option<usize>,
     /// A steady run.
     pub steady: Option<SteadySpec>,
+    /// The constants by which forces of the steady state are differentiated.
+    pub sensitivities: Vec<Located<String>>,
     /// Newton steps towards the steady state, with the place that asks for them.
     pub newton: Option<Located<Newton>>,
     /// Implicit steps in time, with the place that asks for them.
@@ -131,6 +133,7 @@ impl TimeSpec {
         let end = section.number("end")?;
         let steps = section.count("steps", 0)?.map(|n| n.value);
         let steady = SteadySpec::read(&section, model)?;
+        let sensitivities = sensitivities(top, &section, steady.is_some_and(|steady| steady.newton))?;
         let newton = newton(&section, steady.is_some_and(|steady| steady.newton), implicit.is_some())?;
         if let Some(dt) = section.entry("dt").filter(|_| steady.is_some_and(|steady| steady.local_steps)) {
             // With local steps the elements have no common step.
@@ -150,11 +153,41 @@ impl TimeSpec {
             end,
             steps,
             steady,
+            sensitivities,
             newton,
             implicit,
             retries,
             place: section.place().clone(),
         })
+    }
+}
+
+/// Reads `steady.sensitivities`, names of constants.
+fn sensitivities(
+    top: &Section<'_>,
+    time: &Section<'_>,
+    newton: bool,
+) -> Result<Vec<Located<String>>, InputError> {
+    let Some(steady) = time.section("steady")? else { return Ok(Vec::new()) };
+    let Some(items) = steady.list("sensitivities")? else { return Ok(Vec::new()) };
+    if !newton {
+        return Err(steady.misplaced("sensitivities", "explicit steps", "`time.steady.solver: newton`"));
+    }
+    let key = steady.key("sensitivities");
+    let names = items.iter().map(|item| text(item, &key, "the name of a constant"));
+    let names = names.collect::<Result<Vec<_>, InputError>>()?;
+    once(&names)?;
+    // Those of the file, not the reference quantities that formulas may name as well.
+    let known: Vec<String> = match top.node("constants").map(|constants| &constants.value) {
+        Some(Value::Map(entries)) => entries.iter().map(|entry| entry.key.clone()).collect(),
+        _ => Vec::new(),
+    };
+    match names.iter().find(|name| !known.contains(&name.value)) {
+        None => Ok(names),
+        Some(name) => {
+            let problem = Problem::UnknownValue { key: name.key.clone(), found: name.value.clone(), known };
+            Err(InputError::at(&name.place, problem))
+        }
     }
 }
 

@@ -36,14 +36,16 @@ pub(super) fn step_measure(pipeline: &Pipeline) -> StepMeasure {
     bound.map_or(pipeline.time.step.measure(), |(measure, _)| measure)
 }
 
-/// Rejects a run that ends by its forces where no monitor records them.
+/// Rejects a run that ends by its forces, or differentiates them, where no monitor records them.
 pub(super) fn forces_are_recorded(
     pipeline: &Pipeline,
     time: &TimePlan,
     monitors: &[MonitorPlan],
 ) -> Result<(), InputError> {
     let forces = monitors.iter().any(|monitor| monitor.monitor.has_forces());
-    if forces || time.steady.is_none_or(|steady| steady.forces.is_none()) {
+    let wanted =
+        !pipeline.time.sensitivities.is_empty() || time.steady.is_some_and(|steady| steady.forces.is_some());
+    if forces || !wanted {
         return Ok(());
     }
     let (key, expected) = ("monitors", "a monitor `forces: { boundary: NAME, every_steps: 10 }`");

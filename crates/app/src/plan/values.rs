@@ -63,6 +63,21 @@ const OF_NEWTON: [&str; 8] = [
     "newton.bytes",
 ];
 
+/// Values of forces that have derivatives.
+const SENSITIVE: [&str; 11] = [
+    "cd",
+    "cl",
+    "cs",
+    "cm",
+    "cd_pressure",
+    "cd_viscous",
+    "force",
+    "pressure_force",
+    "viscous_force",
+    "moment",
+    "heat",
+];
+
 /// What the summary tells of the linelets of a solver.
 const LINES: [&str; 6] =
     ["lines", "elements", "longest", "thin_elements_without", "thin_elements_in_short", "bytes"];
@@ -136,6 +151,25 @@ impl KnownValues {
     #[must_use]
     pub fn with_flow_rate(mut self) -> Self {
         self.names.extend(["flow_rate.mean", "flow_rate.force"].map(str::to_owned));
+        self
+    }
+
+    /// Adds the derivatives of forces.
+    #[must_use]
+    pub fn with_sensitivities(mut self, constants: &[Located<String>]) -> Self {
+        let derived = |name: &String| -> Vec<String> {
+            let mut parts = name.splitn(3, '.');
+            let (Some("forces"), Some(on), Some(value)) = (parts.next(), parts.next(), parts.next()) else {
+                return Vec::new();
+            };
+            let first = value.split('.').next().unwrap_or(value);
+            if !SENSITIVE.contains(&first) {
+                return Vec::new();
+            }
+            constants.iter().map(|by| format!("forces.{on}.sensitivities.{}.{value}", by.value)).collect()
+        };
+        let more: Vec<String> = self.names.iter().flat_map(derived).collect();
+        self.names.extend(more);
         self
     }
 

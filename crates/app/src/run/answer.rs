@@ -44,6 +44,13 @@ pub fn lines(summary: &Map<String, Value>) -> Vec<String> {
     for (boundary, forces) in entries("forces") {
         line("forces", format!("{boundary}: {}", of_forces(forces)));
     }
+    for (boundary, forces) in entries("forces") {
+        for (by, derivatives) in forces.get("sensitivities").and_then(Value::as_object).into_iter().flatten()
+        {
+            let shown = some(derivatives, &["cd", "cl", "cs", "cm"]).join(", ");
+            line("derivatives", format!("{boundary}, by {by}: {shown}"));
+        }
+    }
     lines
 }
 

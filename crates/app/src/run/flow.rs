@@ -3,6 +3,7 @@
 mod backflow;
 mod doubts;
 mod failure;
+mod sensitivities;
 mod summary;
 
 use std::fmt::Write as _;
@@ -12,6 +13,7 @@ use dgsuite_timeint::{StepSize, TimePoint};
 use serde_json::{Map, Value};
 
 use self::failure::explain;
+use self::sensitivities::Varied;
 use self::summary::Facts;
 use super::counts::{Counts, Tally};
 use super::log::Log;
@@ -39,6 +41,8 @@ pub struct FlowRun {
     pub solver: Flow,
     /// The solver's description of itself.
     pub description: Description,
+    /// The set-ups beside this one, by which forces are differentiated.
+    varied: Vec<Varied>,
     /// How the state of a checkpoint was projected, in words.
     projection: Option<String>,
     /// Seconds of the set-up, and of its first part: reading the mesh and making the plan.
@@ -65,6 +69,7 @@ impl FlowRun {
             Some(comm) => Plan::on_ranks(document, choices, comm)?,
             None => Plan::new(document, choices)?,
         };
+        let varied = Varied::all(document, choices, &plan)?;
         let plan_s = start.elapsed().as_secs_f64();
         if let Some(comm) = &choices.comm {
             same_kind_of_device(comm.as_ref(), plan.setup.device)?;
@@ -103,7 +108,7 @@ impl FlowRun {
         let stable_cfl = solver.stable_cfl().ok();
         let stable_dt = doubts::stable_step(&plan, &mut solver);
         let setup_s = start.elapsed().as_secs_f64();
-        Ok(Self { plan, solver, description, projection, setup_s, plan_s, stable_cfl, stable_dt })
+        Ok(Self { plan, solver, description, varied, projection, setup_s, plan_s, stable_cfl, stable_dt })
     }
 
     /// The time of a step with this CPU, from one evaluation of the rates, and that of the whole run; `None`
@@ -242,6 +247,13 @@ impl Run for FlowRun {
             counts = outputs.counts(&self.solver);
             result
         });
+        // They belong to a steady state.
+        let outcome = match outcome {
+            Ok(()) if !tally.stopped => {
+                self.varied.iter().try_for_each(|varied| varied.put(plan, &mut self.solver, &mut last, log))
+            }
+            other => other,
+        };
         // Files that could not be written are reported at the end.
         if let (Err(error), false) = (&outcome, explained || matches!(outcome, Err(RunError::Writer(_)))) {
             log.warn(&format!("error[{}]: {error}", Code::from(error)));

@@ -17,6 +17,7 @@ use crate::{alone, emulator, on_ranks, same_checkpoint, tables, told_once};
 /// A viscous stream over thin cells at a plate, of two shapes.
 const PLATE: &str = "\
 title: A plate by Newton steps
+constants: { U: 0.4 }
 mesh:
   generate: { shape: tri+quad, max: [2, 1], cells: [8, 6] }
   map: { order: 2, x: x, y: 0.1*y + 0.9*y^3 + 0.02*x*(1 - y) }
@@ -24,11 +25,11 @@ physics: { model: navier-stokes, viscosity: 0.002 }
 space: { order: 2 }
 initial: { rho: 1, u: 0.4, v: 0, p: 1/1.4 }
 boundaries:
-  xmin: { type: far-field, rho: 1, u: 0.4, v: 0, p: 1/1.4 }
+  xmin: { type: far-field, rho: 1, u: U, v: 0, p: 1/1.4 }
   xmax: { type: pressure-outlet, p: 1/1.4 }
   ymin: { type: no-slip-wall }
   ymax: { type: slip-wall }
-time: { steady: { solver: newton, tolerance: 1e-10 } }
+time: { steady: { solver: newton, tolerance: 1e-10, sensitivities: [U] } }
 output: { fields: none, checkpoint: { every_steps: 3, keep: 30 } }
 monitors:
   - residual: { every_steps: 1 }
@@ -53,6 +54,9 @@ fn newton_steps_on_ranks_leave_the_files_of_one_and_continue_on_any_number() {
             assert!(newton[count] == whole["newton"][count] && newton[count].is_u64(), "{ranks}: {count}");
         }
         same_checkpoint(&file("one", steps), &file(&results, steps), &format!("{ranks} ranks"));
+        let derivative = &whole["forces"]["ymin"]["sensitivities"]["U"]["cd"];
+        assert!(derivative.as_f64().is_some_and(|slope| slope.abs() > 0.01), "{derivative}");
+        assert_eq!(case.summary(&results)["forces"], whole["forces"], "{ranks} ranks");
     }
     // From three ranks on two, and on one.
     let from = file("ranks-3", 6).display().to_string();
@@ -103,8 +107,8 @@ fn newton_steps_that_do_not_end_are_told_once_with_the_place() {
 /// Implicit steps in time over the plate, whose stream swings; they land on output times.
 fn swinging(time: &str) -> String {
     PLATE
-        .replace("{ steady: { solver: newton, tolerance: 1e-10 } }", time)
-        .replace("far-field, rho: 1, u: 0.4", "far-field, rho: 1, u: 0.4 + 0.05*sin(3*t)")
+        .replace("{ steady: { solver: newton, tolerance: 1e-10, sensitivities: [U] } }", time)
+        .replace("far-field, rho: 1, u: U", "far-field, rho: 1, u: 0.4 + 0.05*sin(3*t)")
         .replace("checkpoint: { every_steps: 3, keep: 30 }", "checkpoint: { every: 0.35, keep: 30 }")
 }
 

@@ -7,7 +7,7 @@ use dgsuite_timeint::NewtonStep;
 use super::CudaEngine;
 use crate::SystemError;
 use crate::engine::{LargestRate, NewtonSteps, largest_of, relative_rates};
-use crate::implicit::Implicit;
+use crate::implicit::{Implicit, Response};
 use crate::setup::{Newton, Setup};
 
 impl<T: PackScalar> CudaEngine<T> {
@@ -23,6 +23,12 @@ impl<T: PackScalar> NewtonSteps for CudaEngine<T> {
         let Some(implicit) = &mut self.implicit else { return Ok(NewtonStep::none()) };
         let state = implicit.parts().state(&mut self.discretization, t, &mut self.u)?;
         implicit.step(state)
+    }
+
+    fn response(&mut self, t: f64, rate: &[f64]) -> Result<Option<Response>, OpsError> {
+        let Some(implicit) = &mut self.implicit else { return Ok(None) };
+        let state = implicit.parts().state(&mut self.discretization, t, &mut self.u)?;
+        implicit.response(state, rate).map(Some)
     }
 
     fn relative_rates(&mut self, t: f64, order: usize) -> Result<Vec<Sample>, OpsError> {

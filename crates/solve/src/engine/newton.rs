@@ -7,12 +7,14 @@ use dgsuite_timeint::NewtonStep;
 
 use super::HostEngine;
 use crate::SystemError;
-use crate::implicit::{HostState, Implicit};
+use crate::implicit::{HostState, Implicit, Response};
 use crate::setup::{Newton, Setup};
 
 /// An engine that takes Newton steps towards a steady state.
 pub(crate) trait NewtonSteps {
     fn newton_step(&mut self, t: f64) -> Result<NewtonStep, OpsError>;
+    /// See [`Implicit::response`]. Collective.
+    fn response(&mut self, t: f64, rate: &[f64]) -> Result<Option<Response>, OpsError>;
     /// See [`relative_rates`]. Collective.
     fn relative_rates(&mut self, t: f64, order: usize) -> Result<Vec<Sample>, OpsError>;
     /// Where the largest of them are, on a fine lattice. Collective.
@@ -123,6 +125,13 @@ impl<T: PackScalar> NewtonSteps for HostEngine<T> {
         let state = HostState::new(&mut self.rhs.discretization, t, &mut self.u)?;
         // The pool of threads is entered once, and not for each operation with vectors.
         host.install(|| implicit.step(state))
+    }
+
+    fn response(&mut self, t: f64, rate: &[f64]) -> Result<Option<Response>, OpsError> {
+        let Some(implicit) = &mut self.implicit else { return Ok(None) };
+        let host = Arc::clone(self.rhs.discretization.host());
+        let state = HostState::new(&mut self.rhs.discretization, t, &mut self.u)?;
+        host.install(|| implicit.response(state, rate)).map(Some)
     }
 
     fn relative_rates(&mut self, t: f64, order: usize) -> Result<Vec<Sample>, OpsError> {

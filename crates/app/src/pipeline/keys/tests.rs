@@ -194,7 +194,8 @@ physics:
   closure: { sigma: { constant: 0.1, length: 2*delta, turbulent_prandtl: 0.7 } }
   reference: { mach: 0.1, reynolds: 10, length: 1, pressure: 1, temperature: 1, direction: [1, 0] }
 initial: { exact: { name: couette, u: 1 } }
-time: { steady: { solver: newton, tolerance: 1e-6 }, newton: { start: 5, growth: 2 } }
+constants: { a: 1 }
+time: { steady: { solver: newton, tolerance: 1e-6, sensitivities: [a] }, newton: { start: 5, growth: 2 } }
 ",
     "
 mesh: { file: a.msh }

@@ -1,7 +1,7 @@
 //! Keys of the section `time`.
 
 use crate::file::keys::Absent::{Nothing, Required, Says, Value};
-use crate::file::keys::Kind::{Flag, Number, Section, Whole, Words};
+use crate::file::keys::Kind::{Flag, List, Number, Section, Text, Whole, Words};
 use crate::file::keys::Range::{Above, Any, AtLeast, Below};
 use crate::file::keys::{EXPLICIT, FLOW, FLUID, GAS, INCOMPRESSIBLE, Key, Low, key};
 
@@ -143,6 +143,14 @@ pub(super) const KEYS: &[Key] = &[
         "How the steady state is reached: by explicit steps in time, or by implicit Newton steps with exact \
          products of the Jacobian, tens instead of many thousands (in double precision, without a limiter, \
          not in split form).",
+    )
+    .of(GAS),
+    key(
+        "time.steady.sensitivities",
+        &[List("names of constants", &[Text])],
+        Says("none"),
+        "Names of `constants`: the derivatives of the forces of all monitors `forces` with respect to each, at the \
+         steady state, by one linear problem with the Jacobian each (`solver: newton`).",
     )
     .of(GAS),
     key(
