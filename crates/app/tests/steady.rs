@@ -212,6 +212,19 @@ fn newton_steps_need_no_damping_between_walls() {
     assert!(number(&summary, "/steady/residual") < 1e-9 && steps < 20.0, "{summary}");
     assert!(number(&summary, "/newton/jacobian_products") > number(&summary, "/newton/linear_iterations"));
     assert_eq!(number(&summary, "/time/steps"), steps);
+    // Each step, with the residual before it.
+    let column = |of: &str| -> Vec<f64> {
+        let values = summary["newton"]["history"][of].as_array().unwrap();
+        values.iter().map(|x| x.as_f64().unwrap()).collect()
+    };
+    let (residuals, numbers) = (column("residual"), column("step"));
+    assert_eq!((residuals[0], numbers[0], numbers.len() as f64), (1.0, 1.0, steps));
+    assert!(residuals[1..].iter().all(|ratio| *ratio < 1.0 && *ratio > 1e-9), "{residuals:?}");
+    assert_eq!(
+        column("linear_iterations").iter().sum::<f64>(),
+        number(&summary, "/newton/linear_iterations")
+    );
+    assert!(column("cfl")[0] == 10.0 && column("share").iter().all(|share| *share > 0.0), "{summary}");
     // One step more than are allowed.
     let short = Case::new(DUCT);
     let most = ["--set", "time.steady.max_steps=3"];

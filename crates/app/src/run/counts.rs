@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::communication::Communication;
 use dgsuite_output::checkpoint::Section;
 use dgsuite_solve::{Iterations, SolveStatistics};
+use dgsuite_timeint::NewtonStep;
 
 /// The section of a checkpoint with the counts.
 pub const SECTION: &str = "counts";
@@ -33,6 +34,8 @@ pub struct Tally {
     pub stopped: bool,
     /// The largest step of a run with implicit ones, in explicit steps of its last state.
     pub explicit_steps: Option<f64>,
+    /// The Newton steps of a steady run, each with its number and the residual before it.
+    pub newton: Vec<(u64, f64, NewtonStep)>,
     /// Residual of a steady run, relative to its largest value.
     pub ratio: Option<f64>,
     /// What the ranks have sent in steps, with what their monitors and results needed, if the run came to an

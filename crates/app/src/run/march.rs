@@ -421,6 +421,7 @@ impl<'a> March<'a> {
         self.local += 1;
         self.tally.steps += 1;
         self.tally.spent += start.elapsed();
+        self.tally.newton.push((self.now().step, ratio, step));
         let taken = match step.share {
             0.0 => "rejected".to_owned(),
             1.0 => "whole step".to_owned(),

@@ -130,6 +130,9 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Flow) -> Map<String, Value> {
         if let (Some(steps), Value::Object(taken)) = (facts.tally.explicit_steps, &mut taken) {
             taken.insert("explicit_steps".to_owned(), json!(steps));
         }
+        if let (false, Value::Object(taken)) = (facts.tally.newton.is_empty(), &mut taken) {
+            taken.insert("history".to_owned(), history(facts.tally));
+        }
         put("newton", taken);
     }
     if let Some(ratio) = facts.tally.ratio {
@@ -179,6 +182,18 @@ fn of_solves(solves: &Solves, lines: Option<&LineDescription>) -> Value {
         all.insert("scalars".to_owned(), several(&solves.scalars));
     }
     all
+}
+
+/// The Newton steps of a steady run as columns.
+fn history(tally: &Tally) -> Value {
+    let steps = &tally.newton;
+    json!({
+        "step": steps.iter().map(|(number, ..)| number).collect::<Vec<_>>(),
+        "residual": steps.iter().map(|(_, residual, _)| residual).collect::<Vec<_>>(),
+        "cfl": steps.iter().map(|(.., step)| step.cfl).collect::<Vec<_>>(),
+        "share": steps.iter().map(|(.., step)| step.share).collect::<Vec<_>>(),
+        "linear_iterations": steps.iter().map(|(.., step)| step.iterations).collect::<Vec<_>>(),
+    })
 }
 
 /// The seconds of each phase of the steps.
