@@ -157,8 +157,8 @@ static __device__ __forceinline__ void convert(const real (&matrix)[ROWS][COLUMN
     }
 }
 
-// Loads the unknowns of `n` elements, `from` on, as values at the points, and calls `meanwhile` when they have
-// arrived. Ends with a barrier.
+// Loads the unknowns of `n` elements, `from` on, as values at the points, and calls `meanwhile` when they
+// have arrived. Ends with a barrier.
 template <class Meanwhile>
 static __device__ __forceinline__ void load_values(const stored* from, u32 n, real* shared, const Meanwhile& meanwhile) {
     constexpr int LAST = DIM - 1;
