@@ -374,7 +374,7 @@ fn incompressible_flow_with_a_closure_continues_bit_by_bit_with_any_number_of_th
         let expected = forces(&["--set", "threads=1", "--overwrite"], "one");
         assert!(expected.lines().count() > 20, "{expected}");
         assert!(forces(&["--set", "threads=2", "--overwrite"], "two") == expected, "threads, {steps}");
-        forces(&["--set", "time.end=0.02", "--overwrite"], "parts");
+        forces(&["--set", "time.steps=10", "--overwrite"], "parts");
         assert!(forces(&["--restart", "latest"], "parts") == expected, "restart, {steps}");
     }
 }

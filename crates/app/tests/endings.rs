@@ -124,8 +124,11 @@ fn the_summary_of_a_continued_run_is_about_all_of_it() {
     }
 }
 
-/// The paths of all numbers in a summary.
+/// The paths of all numbers in a summary, but for a history, whose length is not known before the run.
 fn paths(value: &Value, path: &str, found: &mut Vec<String>) {
+    if path == "newton.history" {
+        return;
+    }
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
         Value::Object(map) => map.iter().for_each(|(key, value)| paths(value, &below(key), found)),
