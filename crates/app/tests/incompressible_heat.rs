@@ -111,6 +111,38 @@ fn flow_with_a_force_that_depends_on_a_scalar_keeps_its_orders() {
     }
 }
 
+/// Walls that move in their plane carry nothing through the boundary.
+#[test]
+fn the_heat_of_a_cavity_with_a_moving_lid_does_not_change() {
+    let lid = "[16*x^2*(1 - x)^2*cos(t), 0]";
+    for (velocity, steps, kept) in
+        [(lid, "2", true), (lid, "null", true), ("[x^2*(1 - x)^2, 0.1*(x - 0.5)]", "2", false)]
+    {
+        let yaml = format!(
+            "mesh: {{ generate: {{ shape: mixed, cells: [4, 3] }} }}
+physics: {{ model: incompressible, viscosity: 0.01, temperature: {{ diffusivity: 0.01 }} }}
+space: {{ order: 2 }}
+initial: {{ u: 0, v: 0, T: y + x }}
+boundaries:
+  ymax: {{ type: no-slip-wall, velocity: \"{velocity}\" }}
+  xmin: {{ type: no-slip-wall }}
+  xmax: {{ type: symmetry }}
+  ymin: {{ type: no-slip-wall }}
+time: {{ dt: 0.02, subcycles: {steps}, steps: 10 }}
+solver: {{ velocity: {{ tolerance: 1e-13 }} }}
+output: {{ fields: none }}
+monitors: [ {{ integral: {{ fields: [T], every_steps: 1 }} }} ]
+"
+        )
+        .replace('"', "");
+        let case = Case::new(&yaml);
+        case.run(&[]);
+        let rows = case.table("out/case/monitors/integral.csv");
+        let change = rows.iter().map(|row| (row[2] - rows[0][2]).abs()).fold(0.0, f64::max);
+        assert!((change < 1e-13) == kept, "{velocity}, {steps} sub-steps: {change:.1e}");
+    }
+}
+
 #[test]
 fn forces_by_formulas_of_what_the_fluid_does_not_have_are_refused() {
     let case = Case::new(LIFTED);

@@ -11,14 +11,14 @@ use super::laws;
 use super::machine::Machine;
 use super::modelled::{Above, stress};
 use super::penalty::PenaltyStep;
-use super::role::{Role, WithModel, model};
-use super::scalars::CarriedScalar;
+use super::role::{WithModel, model};
+use super::scalars::{CarriedScalar, closed::closed};
 use crate::SystemError;
 use crate::device::Device;
 use crate::elliptic::LineDescription;
 use crate::elliptic::ranks::coefficients;
 use crate::engine::{Described, Elementwise, Engine, Integrand};
-use crate::setup::{BoundaryKind, Incompressible, Penalties, PressureOrder};
+use crate::setup::{Incompressible, Penalties, PressureOrder};
 use crate::setup::{Law, Precision, Setup, SourceTerm};
 use crate::solves::{Driven, Histories, PhaseSeconds, SolveStatistics};
 use dgsuite_basis::lattice::lattice_len;
@@ -101,10 +101,7 @@ fn build<M: Machine + 'static>(
     let mut projected = projected.iter().map(|values| machine.upload(values));
     let velocity = Components(projected.by_ref().take(dim).collect::<Result<Vec<_>, _>>()?);
     let one = machine.upload(&sipdg.constant(1.0))?;
-    let closed = setup.boundaries.values().all(|kind| {
-        let still = matches!(kind, BoundaryKind::NoSlipWall { velocity: None, .. });
-        still || Role::of(kind) == Some(Role::Symmetry)
-    });
+    let closed = closed(&setup.boundaries, sipdg, t0);
     let derived = match &setup.source {
         Some(SourceTerm::Manufactured(exact)) if !law.scalars.is_empty() => {
             law.manufactured(dim, exact.as_ref())?.1

@@ -13,8 +13,9 @@
 //! points where q is tested, on faces by [`AdvectiveFlux`](dgsuite_physics::incompressible::AdvectiveFlux)
 //! and in elements by the product of T at the nodes with the same operator applied to the constant 1. So a
 //! uniform scalar stays uniform to rounding, and a constant that is added to T changes nothing else. Where
-//! nothing passes the boundary, m is the mean of the rest over the domain, so that `∫T` is conserved;
-//! elsewhere it is 0. Sub-steps leave m out, and restore the mean at the end, which is the same.
+//! nothing passes the boundary, also where walls move in their plane, m is the mean of the rest over the
+//! domain, so that `∫T` is conserved; elsewhere it is 0. Sub-steps leave m out, and restore the mean at the
+//! end, which is the same.
 //!
 //! With sub-steps, `c` with the interpolated velocity ū carries past values as it does past velocities (see
 //! [`subcycles`](super::subcycles)), and replaces the sums by `Σ α_i T_i(tⁿ⁺¹)/Δt`.
@@ -24,6 +25,7 @@
 //! The scalars are computed first in a step, so that forces that depend on them act with `Tⁿ⁺¹`.
 
 mod boundary;
+pub(super) mod closed;
 pub(super) mod stress;
 
 use self::boundary::Conditions;
