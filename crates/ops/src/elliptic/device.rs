@@ -190,6 +190,14 @@ impl DeviceLayout {
         }
         Ok(Self { spans, rows, real, points, places })
     }
+
+    /// The number of an element among those of its shape, if all elements have this shape: its rows begin at
+    /// this multiple of the number of functions.
+    fn number(&self, element: u32) -> u32 {
+        let (span, i) = self.places[element as usize];
+        let before = &self.spans[..span as usize];
+        before.iter().map(|span| span.elements.len() as u32).sum::<u32>() + i
+    }
 }
 
 /// The matrices of the volume terms, as in [`super::part::PartOperator`].

@@ -10,7 +10,6 @@ use super::DeviceLayout;
 use crate::elliptic::space::{Beyond, Space};
 use crate::elliptic::{EllipticBoundary, Sipdg};
 use crate::error::OpsError;
-use crate::space::scheme::MetricRule;
 use dgsuite_basis::Shape;
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -53,8 +52,7 @@ pub(crate) struct Grids {
 }
 
 impl Sipdg<f64> {
-    /// The tables of grids; `None` if the mesh has other elements, or both affine and curved ones.
-    /// Collective.
+    /// The tables of grids; `None` if the mesh has other elements. Collective.
     pub(crate) fn grids(&self, layout: &DeviceLayout) -> Result<Option<Grids>, OpsError> {
         let grids = self.space.problem.host.install(|| Grids::new(&self.space, layout));
         let Some(mut grids) = grids else { return Ok(None) };
@@ -106,12 +104,9 @@ impl Numbering {
 
 impl Grids {
     fn new(space: &Space<f64>, layout: &DeviceLayout) -> Option<Self> {
-        let [span] = &layout.spans[..] else { return None };
-        if !space.is_of_one_kind() {
-            return None;
-        }
-        let group = &space.groups[0];
-        let (shape, problem) = (group.shape, &space.problem);
+        let curved = space.any_curved_of_one_shape()?;
+        let (group, problem) = (space.groups.first()?, &space.problem);
+        let shape = group.shape;
         if !matches!(shape, Shape::Quadrilateral | Shape::Hexahedron) {
             return None;
         }
@@ -126,9 +121,9 @@ impl Grids {
         if n < 2 || factors.n_points_1d != n || reference.face_points.len() != 2 * dim * n_lines {
             return None;
         }
-        let per_point = group.parts[0].spec.rule != MetricRule::Affine
-            || !problem.kappa.is_piecewise_constant()
-            || !problem.lambda.is_piecewise_constant();
+        // Affine elements beside curved ones have coefficients for each point, too.
+        let per_point =
+            curved || !problem.kappa.is_piecewise_constant() || !problem.lambda.is_piecewise_constant();
         let sides: Vec<Side> = (0..2 * dim)
             .map(|s| {
                 let (direction, end) = (s / 2, s % 2);
@@ -172,13 +167,14 @@ impl Grids {
         let (n_edges, values) = (dim * (dim + 1) / 2, !problem.lambda.is_zero());
         let entries = n_edges + usize::from(values);
         let (points, face_rows) = if per_point { (nodes.len(), n_lines) } else { (1, 1) };
-        let n_elements = span.elements.len();
+        let elements: Vec<u32> = layout.spans.iter().flat_map(|span| span.elements.iter().copied()).collect();
+        let n_elements = elements.len();
         let mut metric = vec![0.0; n_elements * points * entries];
         let mut conormals = vec![[0.0; 4]; n_elements * 2 * dim * face_rows];
         metric
             .par_chunks_mut(points * entries)
             .zip(conormals.par_chunks_mut(2 * dim * face_rows))
-            .zip(&span.elements)
+            .zip(&elements)
             .for_each(|((metric, conormals), &element)| {
                 let terms = space.terms(element as usize);
                 for (q, row) in metric.chunks_exact_mut(entries).enumerate() {
@@ -205,7 +201,7 @@ impl Grids {
 
         // Orientation of neighbours: the walk, the neighbour's side and the directions with their signs.
         let mut turns: HashMap<(usize, u8, u8), Turn> = HashMap::new();
-        for &element in &span.elements {
+        for &element in &elements {
             for (s, &face) in faces_of.iter().enumerate() {
                 if let Beyond::Element { side, orientation } = space.across(element as usize, face)
                     && let std::collections::hash_map::Entry::Vacant(place) =
@@ -237,7 +233,7 @@ impl Grids {
         let mut faces = vec![0.0; n_elements * 2 * dim * face_rows * width];
         let mut neighbours = vec![[0; 2]; n_elements * 2 * dim];
         let rows = faces.par_chunks_mut(2 * dim * face_rows * width);
-        let rows = rows.zip(neighbours.par_chunks_mut(2 * dim)).zip(&span.elements).enumerate();
+        let rows = rows.zip(neighbours.par_chunks_mut(2 * dim)).zip(&elements).enumerate();
         let orthogonal = rows.map(|(i, ((faces, neighbours), &element))| {
             let mut orthogonal = true;
             for (s, side) in sides.iter().enumerate() {
@@ -251,7 +247,7 @@ impl Grids {
                 neighbours[s] = match across {
                     Beyond::Element { side, orientation } => {
                         let turn = &turns[&(s, side.face, orientation)];
-                        [layout.places[side.element as usize].1, turn.walk]
+                        [layout.number(side.element), turn.walk]
                     }
                     Beyond::Boundary(b) => match problem.boundary(b) {
                         EllipticBoundary::Dirichlet => [i as u32, own_walks[s] | OPPOSITE],

@@ -7,7 +7,7 @@ use crate::lanes::simd::PackScalar;
 use crate::rhs::halo::{scalars, scalars_mut};
 use crate::rhs::places_above::Among;
 use crate::space::group::{Group, needs};
-use crate::space::scheme::Need;
+use crate::space::scheme::{MetricRule, Need};
 use dgsuite_basis::Shape;
 use dgsuite_gpu::comm::{Exchange, Joint, Partner};
 use dgsuite_gpu::{Items, Summation};
@@ -248,6 +248,20 @@ impl<T: PackScalar> Space<T> {
                 let [need] = ranks.needs() else { return false };
                 need.affine != need.curved.is_some()
             }
+        }
+    }
+
+    /// Whether any element is curved, if the elements of all ranks have one shape; `None` otherwise.
+    pub(in crate::elliptic) fn any_curved_of_one_shape(&self) -> Option<bool> {
+        match &self.problem.ranks {
+            None => match &self.groups[..] {
+                [group] => Some(group.parts.iter().any(|part| part.spec.rule != MetricRule::Affine)),
+                _ => None,
+            },
+            Some(ranks) => match ranks.needs() {
+                [need] => Some(need.curved.is_some()),
+                _ => None,
+            },
         }
     }
 

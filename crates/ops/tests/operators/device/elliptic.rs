@@ -259,6 +259,11 @@ pub(crate) fn few() -> Vec<Case> {
     sheared.map(|[x, y, z]| [x + 0.3 * y, y + 0.1 * z, z + 0.2 * x]).expect("an affine map");
     cases.push(("sheared".to_owned(), Arc::new(sheared), 2, Jumps));
     cases.push(("row".to_owned(), quadrilaterals(33), 2, One));
+    // Affine hexahedra beside curved ones, of which all have the kernel of lines.
+    let mut half = generate::Box::unit(Shape::Hexahedron, 2).build().expect("a box");
+    half.map(|[x, y, z]| [x + 0.2 * z, y * (1.0 + 0.4 * (x - 0.5).max(0.0) * (1.0 + z)), z])
+        .expect("a smooth map");
+    cases.push(("half curved".to_owned(), Arc::new(half), 2, Jumps));
     // Affine simplices with a faster kernel than the other elements.
     for (dim, p, c) in [(2, 3, Jumps), (3, 2, One)] {
         cases.push(("end curved".to_owned(), curved_row(dim, 33, 0.8), p, c));
@@ -428,4 +433,6 @@ fn affine_simplices_keep_their_kernel_beside_other_elements() {
     assert_eq!(names(row_with_end(2, 33, 3), 3), some);
     assert_eq!(names(row(2, 33), 3), some[..1]);
     assert_eq!(names(curved_row(2, 33, 0.2), 3), some[1..]);
+    let (_, half, ..) = few().into_iter().find(|(what, ..)| what == "half curved").expect("a case");
+    assert_eq!(names(half, 3), ["elliptic_lines.cu"]);
 }
