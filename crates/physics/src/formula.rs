@@ -127,7 +127,7 @@ impl Formula {
     /// If `values` does not have one entry per variable, each as long as `out` or of length 1.
     pub fn eval_batch(&self, values: &[&[f64]], out: &mut [f64]) {
         self.check_count(values.len());
-        self.tape.eval(out.len(), values, |_, range, block| out[range].copy_from_slice(block));
+        self.tape.eval(out.len(), values, &mut |_, range, block| out[range].copy_from_slice(block));
     }
 
     /// Evaluates over any number type: dual numbers give derivatives, symbols record the formula.

@@ -8,6 +8,9 @@ use std::cell::RefCell;
 /// cache.
 const BLOCK: usize = 128;
 
+/// Registers of one point that are not allocated.
+const FEW: usize = 64;
+
 /// The storage of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operand {
@@ -116,11 +119,14 @@ impl Tape {
         &self,
         n_points: usize,
         values: &[&[f64]],
-        mut write: impl FnMut(usize, std::ops::Range<usize>, &[f64]),
+        write: &mut dyn FnMut(usize, std::ops::Range<usize>, &[f64]),
     ) {
         for (v, x) in values.iter().enumerate() {
             let n = x.len();
             assert!(n == n_points || n == 1, "variable {v} has {n} values for {n_points} points");
+        }
+        if n_points == 1 {
+            return self.eval_point(values, &mut |k, block| write(k, 0..1, block));
         }
         // Each thread keeps its blocks from call to call.
         thread_local!(static KEPT: RefCell<Vec<Vec<f64>>> = const { RefCell::new(Vec::new()) });
@@ -168,6 +174,36 @@ impl Tape {
             }
         }
         KEPT.set(kept);
+    }
+
+    /// The same at one point, where the cost of preparing blocks would be most of the work.
+    fn eval_point(&self, values: &[&[f64]], write: &mut dyn FnMut(usize, &[f64])) {
+        let mut few = [0.0; FEW];
+        let mut many = Vec::new();
+        let registers = if self.n_registers <= FEW {
+            &mut few[..]
+        } else {
+            many.resize(self.n_registers, 0.0);
+            &mut many[..]
+        };
+        for (action, target) in &self.operations {
+            let mut out = [0.0];
+            run(*action, |o| self.number(o, values, registers), &mut out);
+            registers[*target] = out[0];
+        }
+        for (k, result) in self.results.iter().enumerate() {
+            write(k, self.number(*result, values, registers));
+        }
+    }
+
+    /// The only number of an operand.
+    #[inline]
+    fn number<'a>(&'a self, o: Operand, values: &[&'a [f64]], registers: &'a [f64]) -> &'a [f64] {
+        match o {
+            Operand::Variable(v) => &values[v][..1],
+            Operand::Constant(c) => &self.constants[c..=c],
+            Operand::Register(r) => &registers[r..=r],
+        }
     }
 }
 

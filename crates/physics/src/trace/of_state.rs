@@ -61,7 +61,7 @@ impl StateRecording {
     /// # Panics
     /// If a column is missing or is shorter than `n`.
     pub fn eval_batch(&self, n: usize, columns: &[&[f64]], mut sink: impl FnMut(usize, usize, &[f64])) {
-        self.tape.eval(n, columns, |k, range, block| sink(k, range.start, block));
+        self.tape.eval(n, columns, &mut |k, range, block| sink(k, range.start, block));
     }
 }
 

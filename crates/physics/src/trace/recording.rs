@@ -75,7 +75,7 @@ impl Recording {
     pub fn at<const N: usize>(&self, t: f64, x: [f64; 3]) -> [f64; N] {
         assert_eq!(N, self.outputs.len(), "as many numbers as it computes");
         let mut out = [0.0; N];
-        self.tape.eval(1, &[&x[..1], &x[1..2], &x[2..], &[t]], |k, _, block| out[k] = block[0]);
+        self.tape.eval(1, &[&x[..1], &x[1..2], &x[2..], &[t]], &mut |k, _, block| out[k] = block[0]);
         out
     }
 
@@ -99,7 +99,7 @@ impl Recording {
             }
             let [x, y, z] = &coordinates;
             let first = c * CHUNK;
-            self.tape.eval(n, &[&x[..n], &y[..n], &z[..n], &[t]], |k, range, block| {
+            self.tape.eval(n, &[&x[..n], &y[..n], &z[..n], &[t]], &mut |k, range, block| {
                 out[k][first + range.start..first + range.end].copy_from_slice(block);
             });
         }

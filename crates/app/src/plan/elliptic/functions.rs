@@ -14,29 +14,41 @@ pub const COORDINATES: [&str; 3] = ["x", "y", "z"];
 
 /// A formula in x, y, z.
 #[derive(Clone, Debug)]
-pub struct Scalar(Formula);
+pub struct Scalar {
+    formula: Formula,
+    /// Its value, if it is the same everywhere: it is not evaluated millions of times.
+    constant: Option<f64>,
+}
 
 impl Scalar {
     /// Makes the function of a formula whose variables are [`COORDINATES`].
     pub fn new(formula: Formula) -> Self {
-        Self(formula)
+        Self { constant: formula.constant(), formula }
     }
 
     /// Returns the value at a point.
     pub fn at(&self, x: [f64; 3]) -> f64 {
+        if let Some(value) = self.constant {
+            return value;
+        }
         let mut out = [0.0];
-        self.0.eval_batch(&[&x[..1], &x[1..2], &x[2..]], &mut out);
+        self.formula.eval_batch(&[&x[..1], &x[1..2], &x[2..]], &mut out);
         out[0]
+    }
+
+    /// Whether the value is the same everywhere.
+    pub fn is_constant(&self) -> bool {
+        self.constant.is_some()
     }
 
     /// The text as written.
     pub fn text(&self) -> &str {
-        self.0.text()
+        self.formula.text()
     }
 
     /// Evaluates the formula over any number type.
     fn trace<R: Real>(&self, x: &[R; 3]) -> R {
-        self.0.trace(x)
+        self.formula.trace(x)
     }
 }
 
