@@ -180,6 +180,8 @@ pub struct LineletSummary {
 pub struct LineletInverse<T: Element> {
     host: Arc<Host>,
     level: SimdLevel,
+    /// Whether all elements have one shape, on all ranks.
+    pub(crate) of_one_shape: bool,
     groups: Vec<GroupInverse<T>>,
     lines: Vec<Line>,
     members: Vec<Member>,

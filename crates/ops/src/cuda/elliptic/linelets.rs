@@ -1,11 +1,14 @@
 //! Point Jacobi with linelets on a device: launches of `elliptic_linelets.cu`.
 
+mod step;
+
+use self::step::Steps;
 use super::ranks::CudaRefresh;
 use super::transfer::Step;
 use super::{CudaSipdg, upload, with_headers};
 use crate::elliptic::LineletInverse;
 use crate::error::OpsError;
-use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig};
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 use std::sync::Arc;
 
@@ -28,6 +31,9 @@ const NONE: u32 = u32::MAX;
 
 /// Marks the number of rows of a member whose basis changes.
 const CHANGED: u32 = 1 << 31;
+
+/// What kernels know of an element of a line.
+const HEADER: (&str, &str) = ("linelets.cuh", include_str!("headers/linelets.cuh"));
 
 /// The smoother of [`LineletInverse`] on a device. Rows that fill up the host's blocks are copied.
 pub struct CudaLinelets<T: Scalar> {
@@ -59,8 +65,15 @@ pub struct CudaLinelets<T: Scalar> {
     unknowns: DeviceBuffer<T>,
     /// The residual of the Gauss–Lobatto basis; its other rows are not used.
     changed: CudaVector<T>,
+    /// Whole steps of a smoother, where all elements change their basis.
+    steps: Option<Steps<T>>,
     refresh: Option<Arc<CudaRefresh>>,
 }
+
+/// The tables of `Functions` in the kernels.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct FunctionTables([u64; 6]);
 
 struct Lines {
     ends: DeviceBuffer<u32>,
@@ -104,7 +117,8 @@ impl<T: Scalar> CudaLinelets<T> {
         let small = equal.map(|(m, _)| tables.members[m.start].n).max().unwrap_or(1);
         let batch = (BLOCK_BYTES / (small * (small | 1) * size_of::<T>())).clamp(1, MOST_AT_A_TIME);
         let text = |np: usize| {
-            with_headers::<T>("elliptic_linelets.cu", include_str!("elliptic_linelets.cu"))
+            with_headers::<T>("elliptic_linelets.cu", include_str!("linelets/elliptic_linelets.cu"))
+                .header(HEADER.0, HEADER.1)
                 .define("THREADS", THREADS)
                 .define("LINE_THREADS", LINE_THREADS)
                 .define("MOST", most)
@@ -173,6 +187,13 @@ impl<T: Scalar> CudaLinelets<T> {
                 nodes[first * count * along + j * along + k] = node as u32;
             }
         }
+        let steps = if host.of_one_shape {
+            let text =
+                |source: Source| source.define("COUNT", count).define("ALONG", along).define("WIDTH", width);
+            Steps::new(cuda, &operator.spans, &tables.changes, &text)?
+        } else {
+            None
+        };
         let list = |numbers: &[u32]| DeviceBuffer::from_slice(cuda, "linelets", numbers);
         let diagonal = operator.upload(&tables.diagonal)?;
         let zeros = vec![T::ZERO; operator.len()];
@@ -203,6 +224,7 @@ impl<T: Scalar> CudaLinelets<T> {
                 &vec![T::ZERO; tables.n_unknowns],
             )?,
             changed,
+            steps,
             refresh: operator.refresh.clone(),
         })
     }
@@ -232,17 +254,14 @@ impl<T: Scalar> CudaLinelets<T> {
             }
         }
         self.restrict(r)?;
-        self.solve_dense(&self.equal, LINE_THREADS)?;
-        self.solve_dense(&self.dense, THREADS)?;
-        self.solve_nodal()?;
+        self.solve()?;
         for part in &self.parts {
             let last = part.first_row + part.rows == self.real;
             let copied = if last { self.len - self.real } else { 0 };
             let from = if part.change.is_some() { self.changed.buffer() } else { r.buffer() };
             let to = if part.change.is_some() { self.changed.buffer() } else { z.buffer() };
             let mut args = Args::new();
-            args.buffer(&self.members).buffer(&part.member).buffer(&self.values).buffer(&self.places);
-            args.buffer(&self.systems).buffer(&self.linear).buffer(&self.unknowns);
+            args.buffer(&self.members).buffer(&part.member).value(self.functions()).buffer(&self.unknowns);
             args.buffer(self.diagonal.buffer()).buffer(from).buffer(to).buffer(r.buffer()).buffer(z.buffer());
             args.value(part.first_row as u64).value(part.rows as u64);
             args.value(self.real as u64).value(copied as u64);
@@ -258,13 +277,27 @@ impl<T: Scalar> CudaLinelets<T> {
         self.refresh.as_ref().map_or(Ok(()), |refresh| refresh.run(&self.cuda, z.buffer_mut()))
     }
 
+    fn functions(&self) -> FunctionTables {
+        let [values, linear] = [&self.values, &self.linear].map(DeviceBuffer::ptr);
+        let lists = [&self.nodes, &self.numbers, &self.places, &self.systems].map(DeviceBuffer::ptr);
+        let [nodes, numbers, places, systems] = lists;
+        FunctionTables([values, nodes, numbers, places, systems, linear])
+    }
+
+    /// Solves the systems of all lines.
+    fn solve(&self) -> Result<(), GpuError> {
+        self.solve_dense(&self.equal, LINE_THREADS)?;
+        self.solve_dense(&self.dense, THREADS)?;
+        self.solve_nodal()
+    }
+
     fn restrict(&self, r: &CudaVector<T>) -> Result<(), GpuError> {
         if self.places_of_all == 0 {
             return Ok(());
         }
         let mut args = Args::new();
-        args.buffer(&self.members).buffer(&self.values).buffer(&self.nodes).buffer(&self.numbers);
-        args.buffer(&self.linear).buffer(r.buffer()).buffer(self.changed.buffer()).buffer(&self.unknowns);
+        args.buffer(&self.members).value(self.functions());
+        args.buffer(r.buffer()).buffer(self.changed.buffer()).buffer(&self.unknowns);
         args.value(self.places_of_all as u64);
         let config = LaunchConfig::cover(self.places_of_all, THREADS).early(true);
         // SAFETY: the arguments are those of the kernel, with a thread for each place.

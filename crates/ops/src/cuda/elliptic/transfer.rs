@@ -6,7 +6,7 @@ use crate::cuda::text::setting::list;
 use crate::elliptic::PTransfer;
 use crate::error::OpsError;
 use crate::lanes::panel::Rows;
-use dgsuite_gpu::cuda::{Args, Cuda, Function, LaunchConfig};
+use dgsuite_gpu::cuda::{Args, Cuda, Function, LaunchConfig, Source};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 
 /// Largest number of factors of a chain: one for each direction.
@@ -34,14 +34,17 @@ pub(super) struct Step<T: Scalar> {
     n_elements: usize,
 }
 
-impl<T: Scalar> Step<T> {
-    pub(super) fn new(
-        cuda: &Cuda,
-        factors: &[Rows],
-        first: [usize; 2],
-        n_elements: usize,
-        add: bool,
-    ) -> Result<Self, OpsError> {
+/// The text of a kernel with `chain.cuh`, and the elements, threads and shared memory of a block.
+pub(super) struct ChainText {
+    pub(super) source: Source,
+    pub(super) elements: usize,
+    pub(super) threads: usize,
+    pub(super) shared: usize,
+}
+
+impl ChainText {
+    /// From a text and its name.
+    pub(super) fn new<T: Scalar>(name: &str, text: &str, factors: &[Rows]) -> Result<Self, OpsError> {
         let refuse = || OpsError::Elliptic { reason: "the orders of a transfer are too high".to_owned() };
         let cols = factors.first().map_or(0, |m| m.cols);
         let rows = factors.last().map_or(0, |m| m.rows.len());
@@ -52,8 +55,9 @@ impl<T: Scalar> Step<T> {
         let blocks = Blocks::new(busy, per_element).ok_or_else(refuse)?;
         let stride = blocks.elements | 1;
         let shared = 2 * widest * stride * T::BYTES;
-        let source = with_headers::<T>("elliptic_transfer.cu", include_str!("elliptic_transfer.cu"))
+        let source = with_headers::<T>(name, text)
             .header(MATRIX.0, MATRIX.1)
+            .header("chain.cuh", include_str!("headers/chain.cuh"))
             .define("STAGES", factors.len())
             .define("ROWS", list(factors.iter().map(|m| m.rows.len())))
             .define("WIDTHS", list(factors.iter().map(|m| m.rows.iter().map(Vec::len).max().unwrap_or(0))))
@@ -64,12 +68,42 @@ impl<T: Scalar> Step<T> {
             .define("CHUNK", blocks.chunk)
             .define("STRIDE", stride)
             .define("THREADS", blocks.threads)
-            .define("SHARED_BYTES", shared)
-            .define("ADD", u8::from(add));
-        let function = cuda.compile(&source)?.function("transfer")?;
-        function.set_max_dynamic_shared(shared)?;
-        let grid = n_elements.div_ceil(blocks.elements) as u32;
-        let config = LaunchConfig::new(grid, blocks.threads as u32).shared(shared as u32).early(true);
+            .define("SHARED_BYTES", shared);
+        Ok(Self { source, elements: blocks.elements, threads: blocks.threads, shared })
+    }
+
+    /// A launch with all elements.
+    pub(super) fn config(&self, n_elements: usize) -> LaunchConfig {
+        let grid = n_elements.div_ceil(self.elements) as u32;
+        LaunchConfig::new(grid, self.threads as u32).shared(self.shared as u32).early(true)
+    }
+}
+
+/// The factors of a chain on a device, as an argument of a kernel.
+pub(super) fn argument<T: Scalar>(args: &mut Args, factors: &[DeviceRows<T>]) {
+    let matrices: Vec<MatrixArgument> = factors.iter().map(DeviceRows::argument).collect();
+    match matrices[..] {
+        [a] => args.value([a]),
+        [a, b] => args.value([a, b]),
+        [a, b, c] => args.value([a, b, c]),
+        _ => args,
+    };
+}
+
+impl<T: Scalar> Step<T> {
+    pub(super) fn new(
+        cuda: &Cuda,
+        factors: &[Rows],
+        first: [usize; 2],
+        n_elements: usize,
+        add: bool,
+    ) -> Result<Self, OpsError> {
+        let text =
+            ChainText::new::<T>("elliptic_transfer.cu", include_str!("elliptic_transfer.cu"), factors)?;
+        let function =
+            cuda.compile(&text.source.clone().define("ADD", u8::from(add)))?.function("transfer")?;
+        function.set_max_dynamic_shared(text.shared)?;
+        let config = text.config(n_elements);
         let factors = factors.iter().map(|m| DeviceRows::new(cuda, m)).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { function, config, factors, first, n_elements })
     }
@@ -80,14 +114,8 @@ impl<T: Scalar> Step<T> {
         from: &CudaVector<T>,
         to: &mut CudaVector<T>,
     ) -> Result<(), GpuError> {
-        let matrices: Vec<MatrixArgument> = self.factors.iter().map(DeviceRows::argument).collect();
         let mut args = Args::new();
-        match matrices[..] {
-            [a] => args.value([a]),
-            [a, b] => args.value([a, b]),
-            [a, b, c] => args.value([a, b, c]),
-            _ => return Ok(()),
-        };
+        argument(&mut args, &self.factors);
         args.buffer(from.buffer()).buffer(to.buffer());
         args.value(self.first[0] as u64).value(self.first[1] as u64);
         args.value(self.n_elements as u32).value(0_u32);

@@ -208,7 +208,20 @@ impl<T: PackScalar> Space<T> {
             })
         })?;
         let unknowns = vec![T::ZERO; starts[starts.len() - 1]];
-        Ok(LineletInverse { host, level, groups, lines, members, starts, reduced, turns, factors, unknowns })
+        let of_one_shape = space.any_curved_of_one_shape().is_some();
+        Ok(LineletInverse {
+            host,
+            level,
+            of_one_shape,
+            groups,
+            lines,
+            members,
+            starts,
+            reduced,
+            turns,
+            factors,
+            unknowns,
+        })
     }
 
     /// The functions R of elements, at cubature points and for residuals of the smoother's basis.

@@ -75,6 +75,41 @@ impl<T: Scalar> Preconditioner<CudaVector<T>> for Linelets<T> {
         let done = self.0.apply(r, z);
         r.cuda().note(done);
     }
+
+    fn relax_from_zero(
+        &mut self,
+        beta: f64,
+        b: &CudaVector<T>,
+        x: &mut CudaVector<T>,
+        z: &mut CudaVector<T>,
+    ) {
+        if self.0.relaxes() {
+            let done = self.0.relax(beta, b, None, x);
+            b.cuda().note(done.map(|_| ()));
+        } else {
+            self.apply(b, z);
+            x.axpby(beta, z, 0.0);
+        }
+    }
+
+    fn relax(
+        &mut self,
+        beta: f64,
+        b: &CudaVector<T>,
+        r: &mut CudaVector<T>,
+        z: &mut CudaVector<T>,
+        x: &CudaVector<T>,
+        y: &mut CudaVector<T>,
+    ) {
+        if self.0.relaxes() {
+            let done = self.0.relax(beta, b, Some([x, r]), y);
+            b.cuda().note(done.map(|_| ()));
+        } else {
+            r.axpby(1.0, b, -1.0);
+            self.apply(r, z);
+            y.lincomb(0.0, &[(1.0, x), (beta, z)]);
+        }
+    }
 }
 
 /// The inverse mass matrix as a preconditioner.

@@ -4,43 +4,18 @@
 // and WIDTH (of any); COUNT and ALONG (systems of a line with nodal functions, and nodes across it); SMALL
 // and BATCH; STEPS; NP (rows of an element).
 #include "device.cuh"
-
-typedef unsigned u32;
-typedef unsigned long long u64;
-
-// An element of a line.
-struct Member {
-    u64 factor;   // first entry of its factors
-    u32 row;      // its first row in vectors
-    u32 nodes;    // number of its rows; with the highest bit if its basis changes
-    u32 start;    // its first unknown
-    u32 n;        // number of its unknowns, of each system
-    u32 reduced;  // first entry of its functions: values, or numbers of nodes
-    u32 turn;     // first entry of the systems of its numbers along the layer
-};
+#include "linelets.cuh"
 
 // Residuals of all unknowns, Rᵀ r: a thread for each of WIDTH places of each element of a line.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    linelets_restrict(const Member* __restrict__ members, const real* __restrict__ values,
-                      const u32* __restrict__ nodes, const u32* __restrict__ numbers, const real* __restrict__ linear,
-                      const real* __restrict__ r, const real* __restrict__ changed, real* __restrict__ unknowns,
-                      u64 n_places) {
+    linelets_restrict(const Member* __restrict__ members, const Functions f, const real* __restrict__ r,
+                      const real* __restrict__ changed, real* __restrict__ unknowns, u64 n_places) {
     const u64 thread = (u64)blockIdx.x * THREADS + threadIdx.x;
     if (thread >= n_places) return;
     const Member m = members[thread / WIDTH];
-    const u32 b = (u32)(thread % WIDTH), n_nodes = m.nodes & 0x7fffffffu;
-    const real* from = (m.nodes == n_nodes ? r : changed) + m.row;
+    const real* from = ((m.nodes & 0x80000000u) == 0 ? r : changed) + m.row;
     dg_wait_for_kernels_before();
-    real sum = 0;
-    if (m.turn == 0xffffffffu) {
-        if (b >= m.n) return;
-        for (u32 i = 0; i < n_nodes; ++i) sum += dg_load(values + m.reduced + i * m.n + b) * from[i];
-    } else {
-        if (b >= 2 * COUNT) return;
-        const u32* of = nodes + m.reduced + numbers[m.turn + b % COUNT] * ALONG;
-        for (int i = 0; i < ALONG; ++i) sum += dg_load(linear + 2 * i + b / COUNT) * from[of[i]];
-    }
-    unknowns[m.start + b] = sum;
+    restricted(m, (u32)(thread % WIDTH), f, unknowns, [&](u32 i) { return from[i]; });
 }
 
 // Lines whose elements have the same number of unknowns, at most SMALL: a block of threads for each. Blocks
@@ -251,29 +226,15 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 // z ← D⁻¹ r + w R x for the elements of one shape. `member` is that of each element, or the largest number;
 // r and z may be the same vector. Rows that fill up the host's blocks are copied between the whole vectors.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    linelets_add(const Member* __restrict__ members, const u32* __restrict__ member, const real* __restrict__ values,
-                 const u32* __restrict__ places, const u32* __restrict__ systems, const real* __restrict__ linear,
+    linelets_add(const Member* __restrict__ members, const u32* __restrict__ member, const Functions f,
                  const real* __restrict__ unknowns, const real* __restrict__ diagonal, const real* r, real* z,
                  const real* whole_r, real* whole_z, u64 first_row, u64 rows, u64 copied, u64 n_copied, real weight) {
     const u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
     dg_wait_for_kernels_before();
     if (i < n_copied) whole_z[copied + i] = whole_r[copied + i];
     if (i >= rows) return;
-    const u32 node = (u32)(i % NP), at = member[i / NP];
+    const u32 at = member[i / NP];
     real sum = dg_load(diagonal + first_row + i) * r[first_row + i];
-    if (at != 0xffffffffu) {
-        const Member m = members[at];
-        const real* x = unknowns + m.start;
-        real more = 0;
-        if (m.turn != 0xffffffffu) {
-            const u32 place = places[m.reduced + node];
-            const u32 system = systems[m.turn + (place >> 8)], along = place & 255u;
-            more = dg_load(linear + 2 * along) * x[system] + dg_load(linear + 2 * along + 1) * x[COUNT + system];
-        } else {
-            const real* row = values + m.reduced + (u64)node * m.n;
-            for (u32 b = 0; b < m.n; ++b) more += dg_load(row + b) * x[b];
-        }
-        sum += weight * more;
-    }
+    if (at != NONE) sum += weight * prolongated(members[at], (u32)(i % NP), f, unknowns);
     z[first_row + i] = sum;
 }
