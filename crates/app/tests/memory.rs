@@ -45,7 +45,7 @@ fn forecasts_are_within_a_fifth() {
         ("incompressible", "quad", 3, "[32, 32]", ""),
         ("incompressible", "tet", 3, "[6, 6, 6]", ""),
         ("poisson", "tri", 3, "[70, 70]", ""),
-        ("poisson", "hex", 3, "[12, 12, 12]", ""),
+        ("poisson", "hex", 3, "[20, 20, 20]", ""),
     ] {
         let dim = if cells.matches(',').count() == 2 { 3 } else { 2 };
         let z = if dim == 3 { ", [zmin, zmax]" } else { "" };

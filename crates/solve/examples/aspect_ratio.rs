@@ -203,7 +203,7 @@ fn solve(mesh: Mesh, order: usize, options: &Options) -> String {
     };
     let solved = solver.solve(&AtomicBool::new(false), &mut |_, _| {});
     match solved.outcome {
-        Ok(solution) => format!("{} ({:.2})", solution.iterations, solved.solve_s),
+        Ok(solution) => format!("{} ({:.3})", solution.iterations, solved.solve_s),
         Err(error) => error.to_string(),
     }
 }

@@ -337,7 +337,8 @@ impl Elliptic {
     /// cannot be used.
     pub fn new(mut setup: EllipticSetup) -> Result<Self, EllipticError> {
         let start = Instant::now();
-        setup.solver = setup.solver.on(setup.device, setup.order, &setup.mesh);
+        let solver = setup.solver.for_penalty(setup.penalty, setup.order, &setup.mesh);
+        setup.solver = solver.on(setup.device, setup.order, &setup.mesh);
         let opened = match setup.device {
             Device::Cpu => None,
             Device::Cuda(ordinal) => Some(on_device::open(ordinal, &setup.solver)?),

@@ -9,6 +9,9 @@ use dgsuite_ops::OpsError;
 use dgsuite_physics::source::SourceError;
 use dgsuite_timeint::{StageFailure, Unsolved};
 
+/// Means below this are rounding errors.
+const ROUNDING: f64 = 1e-13;
+
 /// Why a solver could not be set up, or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
@@ -121,7 +124,8 @@ pub enum SystemError {
     /// A prescribed flow rate in a direction in which nothing can flow.
     #[error(
         "no flow passes through the domain along {direction:?}: the mean of a potential flow in this direction \
-         is {mean:.1e} of that of a uniform flow"
+         is {} that of a uniform flow",
+        if *mean < ROUNDING { "a rounding error beside".to_owned() } else { format!("{mean:.1e} of") }
     )]
     Closed {
         /// The unit vector of the flow rate.

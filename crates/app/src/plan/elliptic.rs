@@ -163,7 +163,11 @@ impl EllipticPlan {
             forcing,
             boundaries: conditions,
             mean_of: exact.as_ref().map(mean_of),
-            solver: file.solver.on(device, file.space.order, &mesh),
+            solver: file.solver.for_penalty(file.space.penalty, file.space.order, &mesh).on(
+                device,
+                file.space.order,
+                &mesh,
+            ),
             threads: file.threads,
             device,
             mesh,

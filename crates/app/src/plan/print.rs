@@ -153,7 +153,7 @@ pub fn plan(plan: &Plan, description: &Description, steps: FirstSteps) -> String
     if let Law::Incompressible(law) = &space.law {
         let SolverOptions { preconditioner, tolerance, max_iterations, .. } = law.pressure;
         line("pressure", limits(preconditioner.word(), tolerance, max_iterations));
-        if let Some(found) = &description.lines {
+        if let Some(found) = description.lines.as_ref().filter(|found| has_thin(found)) {
             line("", lines(found, plan.setup.mesh.n_elements()));
         }
         let VelocityOptions { preconditioner, tolerance, max_iterations } = law.velocity;
@@ -272,6 +272,11 @@ fn incompressible_line(law: &Incompressible, order: usize) -> String {
 /// A linear solver of incompressible flow, in words.
 fn limits(preconditioner: &str, tolerance: f64, max_iterations: usize) -> String {
     format!("{preconditioner}, tolerance {tolerance:e}, at most {max_iterations} iterations")
+}
+
+/// Whether a mesh has thin elements, in linelets or in none.
+pub(crate) fn has_thin(found: &LineDescription) -> bool {
+    found.lines > 0 || found.without.count > 0
 }
 
 /// The linelets of a smoother, in words.

@@ -48,7 +48,8 @@ macro_rules! linear {
                 concat!($section, ".smoother"),
                 &[Words(&["chebyshev", "chebyshev4", "jacobi", "block-jacobi", "linelets"])],
                 Says(
-                    "`linelets` on thin elements, `block-jacobi` from order 3 on meshes with pyramids, else \
+                    "`linelets` on thin elements, and from order 3 (on GPUs from 5) where all elements are \
+                     quadrilaterals or hexahedra; `block-jacobi` from order 3 on meshes with pyramids, else \
                      `chebyshev4`",
                 ),
                 "The smoother: Chebyshev polynomials of the first or fourth kind, damped Jacobi sweeps, or (for \

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::EllipticPlan;
 use crate::file::number::grouped;
 use crate::plan::print::results::checks;
-use crate::plan::print::{bytes, counted_shapes, lines, threads};
+use crate::plan::print::{bytes, counted_shapes, has_thin, lines, threads};
 use dgsuite_solve::elliptic::{EllipticDescription, EllipticSetup};
 
 /// A device with the ranks that each work on one.
@@ -102,7 +102,7 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
             ),
         );
     }
-    if let Some(found) = &described.lines {
+    if let Some(found) = described.lines.as_ref().filter(|found| has_thin(found)) {
         line("", lines(found, mesh.n_elements()));
     }
     line(

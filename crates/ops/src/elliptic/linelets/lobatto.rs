@@ -20,8 +20,15 @@ struct Tables {
     /// Products `a(x_q) b(x_q)` of a function's value or derivative with a function's value or derivative,
     /// `[function][point]`: two values, value and derivative, two derivatives.
     products: [Matrix; 3],
-    /// Values and derivatives of the functions at face points, `[face point][axis][function]`.
-    at_faces: Vec<[[Vec<f64>; 2]; 3]>,
+    /// The functions that do not vanish at each face point.
+    at_faces: Vec<Vec<AtPoint>>,
+}
+
+/// A function at a face point.
+struct AtPoint {
+    function: u32,
+    value: f64,
+    slopes: [f64; 3],
 }
 
 impl Lobatto {
@@ -40,11 +47,22 @@ impl Lobatto {
             let product =
                 |a: &Matrix, b: &Matrix| Matrix::from_fn(order + 1, points, |i, q| a[(q, i)] * b[(q, i)]);
             let products = [product(&value, &value), product(&value, &slope), product(&slope, &slope)];
-            let at_faces = reference
-                .face_points
-                .iter()
-                .map(|x| x.map(|x| both(&[[x, 0.0, 0.0]]).map(|m| m.row(0).to_vec())))
-                .collect();
+            let at_point = |x: &[f64; 3]| {
+                let at = x.map(|x| both(&[[x, 0.0, 0.0]]));
+                let of = |i: usize| {
+                    let digit = |d: usize| i / (order + 1).pow(d as u32) % (order + 1);
+                    let factor = |d: usize, k: usize| at[d][k][(0, digit(d))];
+                    let value: f64 = (0..dim).map(|d| factor(d, 0)).product();
+                    let slope = |d: usize| match d < dim {
+                        true => (0..dim).map(|e| factor(e, usize::from(e == d))).product(),
+                        false => 0.0,
+                    };
+                    AtPoint { function: i as u32, value, slopes: [slope(0), slope(1), slope(2)] }
+                };
+                let all = (0..(order + 1).pow(dim as u32)).map(of);
+                all.filter(|at| at.value.abs() >= ROUNDING).collect()
+            };
+            let at_faces = reference.face_points.iter().map(at_point).collect();
             Tables { points, products, at_faces }
         });
         Ok(Self { order, dim, tables: tables.collect() })
@@ -87,22 +105,9 @@ impl Lobatto {
             add(terms.jw.iter().zip(&terms.lambda).map(|(w, lambda)| w * lambda).collect(), &|_| 0);
         }
         space.face_terms(element, terms, |point, stiffness, penalty, conormal| {
-            let at = &tables.at_faces[point];
-            for (i, out) in out.iter_mut().enumerate() {
-                let digits: [usize; 3] = std::array::from_fn(|d| i / n.pow(d as u32) % n);
-                let value = |d: usize| at[d][0][digits[d]];
-                let phi: f64 = (0..dim).map(value).product();
-                if phi.abs() < ROUNDING {
-                    continue;
-                }
-                let slope = conormal.map_or(0.0, |b| {
-                    let of = |d: usize| -> f64 {
-                        let others: f64 = (0..dim).filter(|e| *e != d).map(value).product();
-                        at[d][1][digits[d]] * others
-                    };
-                    (0..dim).map(|d| b[d] * of(d)).sum()
-                });
-                *out += phi * (penalty * phi - 2.0 * stiffness * slope);
+            for AtPoint { function, value, slopes } in &tables.at_faces[point] {
+                let slope = conormal.map_or(0.0, |b| (0..dim).map(|d| b[d] * slopes[d]).sum());
+                out[*function as usize] += value * (penalty * value - 2.0 * stiffness * slope);
             }
         });
         out
