@@ -38,8 +38,15 @@ fn everything(cuda: &Cuda, a: &Sipdg<f64>, found: &mut Found) -> Vec<u64> {
     blocks.apply(&u, &mut v).expect("a product");
     add(down(&v));
     let lines = a.linelet_inverse().expect("positive definite linelets");
-    on_device.linelets(&lines).expect("memory").apply(&u, &mut v).expect("a product");
+    let mut lines = on_device.linelets(&lines).expect("memory");
+    lines.apply(&u, &mut v).expect("a product");
     add(down(&v));
+    let mut y = u.zeros_like().expect("memory");
+    for from in [Some([&u, &v]), None] {
+        if lines.relax(0.7, &u, from, &mut y).expect("a step") {
+            add(down(&y));
+        }
+    }
     if let Some(penalties) = on_device.penalties(a).expect("memory") {
         let of = |first: usize| on_device.upload(&a.numbered(|e, i| noise(e, i + first))).expect("memory");
         let velocity: Vec<_> = (0..a.mesh().dim).map(of).collect();
