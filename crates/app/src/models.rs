@@ -9,4 +9,3 @@ pub mod state;
 pub mod states;
 pub mod variables;
 pub mod vocabulary;
-mod wall_model;

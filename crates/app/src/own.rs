@@ -1,10 +1,10 @@
-//! Numerical fluxes and boundary conditions of a program that is built on this crate, known to the readers of
-//! pipeline files.
+//! Numerical fluxes of a program that is built on this crate, known to the readers of pipeline files, and the
+//! words of lists that a program can make longer.
 
 use std::sync::OnceLock;
 
+use crate::conditions;
 pub use crate::conditions::ConditionKind;
-use crate::conditions::KINDS;
 use crate::file::keys::{Key, Kind};
 use dgsuite_solve::own::Flux;
 
@@ -12,19 +12,18 @@ use dgsuite_solve::own::Flux;
 #[derive(Debug, Default)]
 pub(crate) struct Own {
     pub(crate) fluxes: Vec<Flux>,
-    pub(crate) conditions: Vec<ConditionKind>,
 }
 
 static OWN: OnceLock<Own> = OnceLock::new();
 
-/// Makes fluxes and conditions known; only the first call of a process does.
+/// Makes fluxes known; only the first call of a process does.
 pub(crate) fn install(own: Own) {
     OWN.get_or_init(|| own);
 }
 
 /// Without additions before they are installed.
 fn own() -> &'static Own {
-    static NONE: Own = Own { fluxes: Vec::new(), conditions: Vec::new() };
+    static NONE: Own = Own { fluxes: Vec::new() };
     OWN.get().unwrap_or(&NONE)
 }
 
@@ -33,25 +32,11 @@ pub(crate) fn fluxes() -> &'static [Flux] {
     &own().fluxes
 }
 
-/// The conditions that are values: of this workspace and of the program.
-pub(crate) fn conditions() -> impl Iterator<Item = &'static ConditionKind> {
-    KINDS.iter().chain(&own().conditions)
-}
-
-/// Their keys.
-pub(crate) fn keys() -> impl Iterator<Item = &'static Key> {
-    conditions().flat_map(|kind| kind.keys)
-}
-
-/// A row of the table with the words of conditions that are values, and those that the program adds to it.
+/// A row of the table with the words of boundary conditions, or those that the program adds to it.
 pub(crate) fn with_words(key: &'static Key) -> &'static Key {
     let more: Vec<&'static str> = match key.path {
         "space.riemann" => own().fluxes.iter().map(|flux| flux.0.name()).collect(),
-        "boundaries.<name>.type" => {
-            let of_models =
-                |kind: &&ConditionKind| key.models.iter().any(|model| kind.models.contains(model));
-            conditions().filter(of_models).map(|kind| kind.name).collect()
-        }
+        "boundaries.<name>.type" => key.models.iter().flat_map(|model| conditions::words(model)).collect(),
         _ => Vec::new(),
     };
     let [Kind::Words(words)] = key.kinds else { return key };

@@ -223,7 +223,7 @@ impl Plan {
         let start = start.map(AsRef::as_ref);
         let boundaries = boundaries::resolve(specs, &mesh, &states, start, &pipeline.place, split);
         let steady = pipeline.time.steady.is_some();
-        let eddies = each(specs.iter().filter_map(|s| s.turbulence.as_ref()).map(|t| t.not_steady(steady)));
+        let eddies = each(specs.iter().map(|spec| spec.condition.suits(steady)));
         let boundaries = both(boundaries, eddies).map(|(boundaries, _)| boundaries);
         let reference = pipeline.physics.reference.as_ref();
         let monitors = monitors::resolve(&pipeline.monitors, &states, &mesh, reference, &pipeline.base);
@@ -279,7 +279,7 @@ impl Plan {
         }
         warnings.extend(restart.as_ref().and_then(|(file, saved)| restart::other_law(file, saved, &law)));
         warnings.extend(time::late_means(&pipeline, time.end));
-        warnings.extend(boundaries::fast_outlets(&pipeline.boundaries, pipeline.space.riemann.value));
+        warnings.extend(boundaries::with_flux(&pipeline.boundaries, pipeline.space.riemann.value));
         warnings.extend(small_eta(pipeline.space.eta, &mesh.set_sizes()));
         if let Law::Incompressible(law) = variables.law() {
             let order = law.pressure_order.of(pipeline.space.order);

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use crate::cli;
+use crate::conditions;
 use crate::monitors;
 use crate::own::{self, ConditionKind, Own};
-use crate::pipeline::keys;
 use dgsuite_solve::flow::Riemann;
 use dgsuite_solve::own::Flux;
 
@@ -30,6 +30,7 @@ use dgsuite_solve::own::Flux;
 #[must_use]
 pub struct Program {
     own: Own,
+    conditions: Vec<ConditionKind>,
     monitors: Vec<&'static monitors::Kind>,
 }
 
@@ -47,7 +48,7 @@ impl Program {
 
     /// Adds a boundary condition of a gas.
     pub fn condition(mut self, kind: ConditionKind) -> Self {
-        self.own.conditions.push(kind);
+        self.conditions.push(kind);
         self
     }
 
@@ -60,6 +61,7 @@ impl Program {
     /// Makes the additions known in this process; only the first call does.
     pub fn install(self) {
         own::install(self.own);
+        conditions::install(self.conditions);
         monitors::install(self.monitors);
     }
 
@@ -71,11 +73,11 @@ impl Program {
             names.into_iter().find(|name| !seen.insert(*name))
         };
         let fluxes = self.own.fluxes.iter().map(|flux| flux.0.name());
-        let conditions = self.own.conditions.iter().map(|kind| kind.name);
+        let own = self.conditions.iter().map(|kind| kind.name);
         let monitors = self.monitors.iter().map(|kind| kind.name);
         let all = [
             ("numerical flux", Riemann::WORDS.iter().copied().chain(fluxes).collect()),
-            ("boundary condition", keys::conditions().into_iter().chain(conditions).collect()),
+            ("boundary condition", conditions::kinds().map(|kind| kind.name).chain(own).collect()),
             ("monitor", monitors::kinds().map(|kind| kind.name).chain(monitors).collect()),
         ];
         all.into_iter().find_map(|(what, names)| Some(format!("{what} `{}`", twice(names)?)))
@@ -108,7 +110,8 @@ mod tests {
             name,
             models: GAS,
             keys: &[],
-            read: |section| Err(section.missing("x", "y")),
+            elsewhere: "",
+            read: |section, _| Err(section.missing("x", "y")),
         };
         assert_eq!(program().condition(wall("new")).clash(), None);
         let twice = program().condition(wall("new")).condition(wall("new"));

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use dgsuite::conditions::{Condition, OfModel, value};
 use dgsuite::file::keys::{Absent, GAS, Kind, Range, key};
 use dgsuite::file::problem::InputError;
 use dgsuite::file::section::Section;
 use dgsuite::own::ConditionKind;
 use dgsuite_physics::{Boundary, Diffusion, DiffusiveBoundary, Euler, Law, NavierStokes, Real};
-use dgsuite_solve::own::{OwnCondition, condition};
+use dgsuite_solve::own::condition;
 
 /// The normal velocity at the wall is σ (p − p₀)/(ρ c), with the porosity σ and the pressure p₀ behind it:
 /// the outer state has density and pressure of the inner one, and a normal velocity of which the mean is
@@ -72,10 +73,11 @@ pub(crate) const CONDITION: ConditionKind = ConditionKind {
         .of(GAS)
         .with(&["porous-wall"]),
     ],
+    elsewhere: "",
     read,
 };
 
-fn read(section: &Section<'_>) -> Result<Arc<dyn OwnCondition>, InputError> {
+fn read(section: &Section<'_>, _: OfModel<'_>) -> Result<Arc<dyn Condition>, InputError> {
     let missing = |key: &str, what: &str| section.missing(key, what);
     let porosity = section.number("porosity")?.ok_or_else(|| missing("porosity", "a number from 0 to 1"))?;
     if !(0.0..=1.0).contains(&porosity.value) {
@@ -83,5 +85,5 @@ fn read(section: &Section<'_>) -> Result<Arc<dyn OwnCondition>, InputError> {
     }
     let behind =
         section.positive("behind")?.ok_or_else(|| missing("behind", "the pressure behind the wall"))?;
-    Ok(condition(PorousWall { porosity: porosity.value, behind: behind.value }))
+    Ok(value(condition(PorousWall { porosity: porosity.value, behind: behind.value })))
 }

@@ -1,6 +1,6 @@
 //! The condition `slip-length-wall`.
 
-use super::ConditionKind;
+use super::{ConditionKind, value};
 use crate::file::keys::Absent::Required;
 use crate::file::keys::Kind::Number;
 use crate::file::keys::Range::Above;
@@ -19,9 +19,10 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(NAVIER_STOKES)
     .with(&["slip-length-wall"])],
-    read: |section| {
+    elsewhere: ": it needs viscosity; use slip-wall for an inviscid gas",
+    read: |section, _| {
         let missing = || section.missing("slip_length", "the length of a layer with the same friction");
         let length = section.positive("slip_length")?.ok_or_else(missing)?.value;
-        Ok(wall(SlipLengthWall { length }, Some(length)))
+        Ok(value(wall(SlipLengthWall { length }, Some(length))))
     },
 };

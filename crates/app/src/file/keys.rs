@@ -67,6 +67,10 @@ pub(crate) const POISSON: &[&str] = &["poisson"];
 
 /// The names in formulas of place and time.
 pub(crate) const SPACE_TIME: &str = "x, y, z, t";
+/// The names in formulas of conditions that a gas has, too.
+pub(crate) const STATE_TOO: &str = "x, y, z, t and, for a gas, the state inside";
+/// A number greater than 0.
+pub(crate) const POSITIVE: Kind = Kind::Number(Range::Above(0.0));
 
 /// One key of the pipeline file.
 #[derive(Debug)]

@@ -29,6 +29,13 @@ pub struct VectorQuantity {
     pub key: Located<()>,
 }
 
+impl VectorQuantity {
+    /// The texts of components that are formulas.
+    pub fn texts(&self) -> impl Iterator<Item = &Located<String>> {
+        self.components.iter().flatten().filter_map(Quantity::text)
+    }
+}
+
 impl Quantity {
     /// The number or formula at `node`.
     ///
@@ -67,6 +74,14 @@ impl Quantity {
         match self {
             Self::Constant(x) => (&x.key, &x.place),
             Self::Formula(text) => (&text.key, &text.place),
+        }
+    }
+
+    /// The text, if it is a formula.
+    pub fn text(&self) -> Option<&Located<String>> {
+        match self {
+            Self::Formula(text) => Some(text),
+            Self::Constant(_) => None,
         }
     }
 }

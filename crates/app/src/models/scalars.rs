@@ -1,6 +1,5 @@
 //! Scalars of incompressible flow, as written: temperature, others by name, and their values on boundaries.
 
-use super::state::Condition;
 use crate::file::expression::COORDINATES;
 use crate::file::keys::{INCOMPRESSIBLE_FLOW, Scope};
 use crate::file::node::Value;
@@ -167,44 +166,41 @@ pub fn names(top: &Section<'_>, model: &str) -> Vec<String> {
 }
 
 impl OnBoundary {
-    /// Reads the conditions of scalars on a boundary of this type.
+    /// Reads the scalars of fluid that enters through a boundary of this type.
+    ///
+    /// # Errors
+    /// Unknown keys, values of the wrong kind.
+    pub fn read_entering(
+        section: &Section<'_>,
+        kind: &str,
+        names: &[String],
+    ) -> Result<Vec<Self>, InputError> {
+        Self::read_values(section, kind, &names.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Reads the conditions of scalars on a wall of this type.
     ///
     /// # Errors
     /// Conditions of a temperature that the flow does not have, several of them, unknown keys.
-    pub fn read_all(
-        section: &Section<'_>,
-        condition: &Condition,
-        names: &[String],
-    ) -> Result<Vec<Self>, InputError> {
-        let wall = matches!(condition, Condition::NoSlipWall { .. } | Condition::Own(_));
-        let kind = match condition {
-            // Of incompressible flow, the only condition that is a value is a wall with a model.
-            Condition::NoSlipWall { .. } | Condition::Own(_) => "no-slip-wall",
-            Condition::PressureOutlet { .. } => "pressure-outlet",
-            Condition::Open { exact: None, .. } => "outflow",
-            // Prescribed states have all unknowns.
-            _ => return Ok(Vec::new()),
-        };
-        let scope = Scope { model: Some(INCOMPRESSIBLE_FLOW), kind: Some(kind) };
+    pub fn read_wall(section: &Section<'_>, kind: &str, names: &[String]) -> Result<Vec<Self>, InputError> {
+        // The temperature has keys of its own.
         let by_name: Vec<&str> =
-            names.iter().map(String::as_str).filter(|name| !wall || *name != TEMPERATURE).collect();
-        section.known_with(scope, &by_name)?;
+            names.iter().map(String::as_str).filter(|name| *name != TEMPERATURE).collect();
+        let mut all = Self::read_values(section, kind, &by_name)?;
+        all.extend(heat(section, names)?);
+        Ok(all)
+    }
+
+    /// Reads the values of scalars by their names.
+    fn read_values(section: &Section<'_>, kind: &str, names: &[&str]) -> Result<Vec<Self>, InputError> {
+        section.known_with(Scope { model: Some(INCOMPRESSIBLE_FLOW), kind: Some(kind) }, names)?;
         let mut all = Vec::new();
-        for name in by_name {
+        for &name in names {
             if let Some(node) = section.entries().iter().find(|entry| entry.key == name) {
                 let value = Quantity::read(&node.node, &section.key(name), section.constants())?;
                 let (name, place) = (name.to_owned(), node.place.clone());
                 all.push(Self { name, condition: ScalarWord::Value(value), place });
             }
-        }
-        if wall && let Some(heat) = heat(section, names)? {
-            all.push(heat);
-        }
-        if let (Condition::Own(_), Some(given)) =
-            (condition, all.iter().find(|given| matches!(given.condition, ScalarWord::Value(_))))
-        {
-            let belongs = "a wall without `model`: one with a model has a flux or a heat transfer";
-            return Err(section.misplaced(&given.name, "a wall with a model", belongs));
         }
         Ok(all)
     }

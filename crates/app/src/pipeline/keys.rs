@@ -14,39 +14,21 @@ mod state;
 mod tests;
 mod time;
 
-use std::collections::BTreeSet;
-
-use crate::file::keys::{GAS, Key};
+use crate::file::keys::Key;
 pub use crate::file::keys::{KeysError, Scope};
 use crate::{conditions, monitors, outputs, own};
 
-/// The types of boundaries of a gas.
-pub(crate) fn conditions() -> BTreeSet<&'static str> {
-    let of_gas =
-        |key: &&Key| key.path == "boundaries.<name>.type" && key.models.iter().any(|m| GAS.contains(m));
-    let values = conditions::KINDS.iter().map(|kind| kind.name);
-    state::KEYS.iter().filter(of_gas).flat_map(|key| key.words().iter().copied()).chain(values).collect()
-}
-
 /// Makes the table known to the readers of sections; every reader of a file calls this first.
 pub fn install() {
-    const BEFORE: [&[Key]; 10] = [
-        general::FIRST,
-        mesh::KEYS,
-        physics::KEYS,
-        space::KEYS,
-        state::KEYS,
-        time::KEYS,
-        solver::SECTIONS,
-        solver::KEYS,
-        solver::PRESSURE,
-        solver::VELOCITY,
-    ];
-    let all = BEFORE
+    const FIRST: [&[Key]; 5] = [general::FIRST, mesh::KEYS, physics::KEYS, space::KEYS, state::KEYS];
+    const BEFORE: [&[Key]; 6] =
+        [state::ELLIPTIC, time::KEYS, solver::SECTIONS, solver::KEYS, solver::PRESSURE, solver::VELOCITY];
+    let all = FIRST
         .into_iter()
         .flatten()
+        .chain(conditions::kinds().flat_map(|kind| kind.keys))
+        .chain(BEFORE.into_iter().flatten())
         .chain(outputs::keys())
-        .chain(own::keys())
         .chain(monitors::keys())
         .chain(general::LAST);
     crate::file::keys::install(all.map(own::with_words));

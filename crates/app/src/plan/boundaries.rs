@@ -1,30 +1,22 @@
 //! Matches the boundary conditions in the file with the boundaries of the mesh.
 
 pub(super) mod balance;
-mod curved_wall;
 pub(super) mod friction;
-mod prescribed;
 mod scale;
 pub(super) mod straight;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use dgsuite_mesh::{Across, Mesh};
-use dgsuite_ops::place_and_time;
 use dgsuite_physics::Exact;
 
-use self::prescribed::{Numbers, fits, outward, resolve as numbers, sides_of};
-
+use crate::conditions::{BoundarySpec, On, Resolved};
 use crate::file::problem::mistakes::{both, each};
 use crate::file::problem::{InputError, Problem};
 use crate::file::source::Place;
-use crate::models::state::{BoundarySpec, Condition, StateSpec};
 use crate::models::states::States;
-use crate::models::variables::AtStart;
 use dgsuite_solve::RankMesh;
 use dgsuite_solve::flow::{BoundaryKind, Riemann};
-use dgsuite_solve::post::slow_outflow;
 
 /// Returns the condition on every boundary of the mesh, by name, and warnings about settings that are
 /// probably not intended. With `split` the straight faces of a mesh file have been split by refinement.
@@ -55,34 +47,10 @@ pub fn resolve(
             return Err(InputError::at(&spec.name.place, problem));
         }
         let points = if open.contains(&name.as_str()) { points_of(mesh, name) } else { Vec::new() };
-        let (kind, given) = condition(spec, on_rank, states, start, &points)?;
-        let said = (name.as_str(), &spec.condition);
-        warnings.extend(
-            start.and_then(|start| scale::check(said, (&kind, given.as_ref()), states, start, &points)),
-        );
-        match (&spec.condition, given) {
-            (Condition::NoSlipWall { .. }, Some(given)) => {
-                let passes = !states.variables.primitive.contains(&"rho");
-                warnings.extend(given.leaves_its_place(mesh, name, passes));
-            }
-            (Condition::SubsonicInflow { direction: Some(direction), .. }, Some(given))
-                // A part has some faces of the boundary only.
-                if !on_rank.is_part() && given.leads_out(mesh, name) =>
-            {
-                let shown = direction.key.with("a direction out of the domain");
-                return Err(InputError::range(
-                    &shown,
-                    "one into the domain: the direction of the flow, not the direction from which it comes",
-                ));
-            }
-            (Condition::Outflow, _) => {
-                warnings.extend(start.and_then(|start| of_slow_outflow(name, mesh, states, start)));
-            }
-            (Condition::CurvedSlipWall { normal, .. }, given) => {
-                warnings.extend(curved_wall::check(spec, normal.as_ref(), given.as_ref(), mesh, split)?);
-            }
-            _ => {}
-        }
+        let on = On { name: &spec.name, mesh: on_rank, states, start, points: &points, split };
+        let Resolved { kind, pressures, warnings: others } = spec.condition.resolve(&on)?;
+        warnings.extend(pressures.and_then(|outside| scale::check(&on, &outside)));
+        warnings.extend(others);
         conditions.insert(name.clone(), kind);
         Ok(())
     }));
@@ -99,17 +67,9 @@ pub fn resolve(
     Ok((conditions, warnings))
 }
 
-/// Warns of pressure outlets with a flux that lets disturbances grow where gas passes them fast.
-pub(super) fn fast_outlets(specs: &[BoundarySpec], riemann: Riemann) -> Vec<String> {
-    let outlet = |spec: &&BoundarySpec| matches!(spec.condition, Condition::PressureOutlet { .. });
-    let warn = |spec: &BoundarySpec| {
-        format!(
-            "boundaries.{}: with `riemann: slau2` disturbances gain energy at a pressure outlet that gas passes at \
-             more than 0.9 of the speed of sound; take `hllc` or `roe-low-mach` for such a flow",
-            spec.name.value
-        )
-    };
-    specs.iter().filter(|_| riemann == Riemann::Slau2).filter(outlet).map(warn).collect()
+/// Warns of conditions that do not suit the numerical flux.
+pub(super) fn with_flux(specs: &[BoundarySpec], riemann: Riemann) -> Vec<String> {
+    specs.iter().filter_map(|spec| spec.condition.with_flux(&spec.name.value, riemann)).collect()
 }
 
 /// Rejects boundaries of the mesh, those in `open`, without a condition. With names in the file that the mesh
@@ -133,85 +93,6 @@ pub(super) fn none_is_missing(
 pub(super) fn is_periodic(mesh: &Mesh, open: &[&str], name: &str) -> bool {
     let named = |i: u32| mesh.boundaries.get(i as usize).is_some_and(|b| b.name == name);
     mesh.links.iter().any(|link| named(link.first) || named(link.second)) && !open.contains(&name)
-}
-
-fn condition(
-    spec: &BoundarySpec,
-    mesh: &RankMesh,
-    states: &States<'_>,
-    start: Option<&dyn Exact>,
-    points: &[[f64; 3]],
-) -> Result<(BoundaryKind, Option<Numbers>), InputError> {
-    let checked = |spec: &StateSpec| {
-        let state = states.resolve(spec)?;
-        states.admissible(state.as_ref(), spec, 0.0, points)?;
-        Ok::<_, InputError>(state)
-    };
-    // A state that may be given by formulas of the inner one.
-    let at_boundary = |spec: &StateSpec, kind: fn(Arc<dyn Exact>) -> BoundaryKind| {
-        let Some(formulas) = states.of_state(spec)? else { return checked(spec).map(kind) };
-        let n = formulas.n_outputs();
-        if let Some(state) = start {
-            let mut values = vec![Vec::new(); n];
-            let (variables, formulas) = (states.variables, &formulas);
-            AtStart { variables, formulas, state }.eval(0.0, points, &mut values);
-            states.possible(values, spec, points)?;
-        }
-        let place = place_and_time(&formulas, mesh.dim(), n);
-        Ok(BoundaryKind::OfState { kind: Box::new(kind(Arc::new(place))), formulas: Arc::new(formulas) })
-    };
-    let condition = &spec.condition;
-    let kind = match condition {
-        Condition::Dirichlet(spec) => at_boundary(spec, BoundaryKind::Prescribed)?,
-        Condition::FarField(spec) => at_boundary(spec, BoundaryKind::FarField)?,
-        Condition::Outflow => BoundaryKind::Outflow,
-        Condition::Own(condition) => {
-            if let Some(velocity) = &spec.velocity {
-                fits(velocity, states)?;
-            }
-            BoundaryKind::Own(Arc::clone(condition))
-        }
-        Condition::Open { backflow, exact } => {
-            BoundaryKind::Open { backflow: *backflow, data: exact.as_ref().map(checked).transpose()? }
-        }
-        Condition::SlipWall => BoundaryKind::SlipWall,
-        Condition::Symmetry => BoundaryKind::Symmetry,
-        Condition::CurvedSlipWall { normal: None, corner } => curved_wall::estimated(spec, mesh, *corner)?,
-        Condition::CurvedSlipWall { .. }
-        | Condition::PressureOutlet { .. }
-        | Condition::SubsonicInflow { .. }
-        | Condition::NoSlipWall { .. } => {
-            let given = numbers(condition, states, start, points)?;
-            return Ok((given.kind(condition), Some(given)));
-        }
-    };
-    let kind = match (&spec.turbulence, kind) {
-        (None, kind) => kind,
-        (Some(turbulence), BoundaryKind::Prescribed(mean)) => {
-            BoundaryKind::Prescribed(turbulence.on(mean, states, points)?)
-        }
-        (Some(turbulence), BoundaryKind::FarField(mean)) => {
-            BoundaryKind::FarField(turbulence.on(mean, states, points)?)
-        }
-        (Some(turbulence), _) => {
-            let found = turbulence.key().with("given beside formulas of the state inside");
-            return Err(InputError::range(&found, "beside a state that is given by x, y, z and t alone"));
-        }
-    };
-    Ok((kind, None))
-}
-
-/// Warns if the flow through the boundary `name` is not supersonic at the start, at the centres of its faces.
-fn of_slow_outflow(name: &str, mesh: &Mesh, states: &States<'_>, start: &dyn Exact) -> Option<String> {
-    let gas = states.variables.law().gas()?;
-    let sides = sides_of(mesh, name);
-    let points: Vec<[f64; 3]> = sides.iter().map(|&side| mesh.side_centroid(side)).collect();
-    let normals: Vec<[f64; 3]> = sides.iter().map(|&side| outward(side, mesh)).collect();
-    let mut values = vec![Vec::new(); start.n_fields()];
-    start.eval(0.0, &points, &mut values);
-    states.variables.to_primitive(&mut values);
-    let slowest = slow_outflow::slowest(gas, &points, &normals, &values)?;
-    Some(slowest.warning(name, "at the start", mesh.dim))
 }
 
 /// The geometry nodes on a boundary (some of them twice).

@@ -7,7 +7,6 @@ use dgsuite_solve::incompressible::FlowRate;
 use super::{fitting, mesh};
 use crate::file::problem::{InputError, Problem};
 use crate::models::reference::unit;
-use crate::models::state::{BoundarySpec, Condition};
 use crate::pipeline::Pipeline;
 use crate::pipeline::physics::{FlowRateSpec, Model};
 
@@ -65,7 +64,7 @@ pub(super) fn resolve(
         return refused("physics.flow_rate", value, instead);
     }
     let mut warnings = Vec::new();
-    if !spec.balanced && !pipeline.boundaries.iter().any(takes_heat) {
+    if !spec.balanced && !pipeline.boundaries.iter().any(|spec| spec.condition.passes_heat()) {
         warnings.push(
             "physics.flow_rate: no boundary takes up the heat of friction, so that the gas gets warmer all the \
              time; `heat: balanced`, or walls with a `temperature`"
@@ -73,14 +72,4 @@ pub(super) fn resolve(
         );
     }
     Ok(Some((Drive { rate, balanced: spec.balanced }, warnings)))
-}
-
-/// Whether heat can leave through a boundary.
-fn takes_heat(spec: &BoundarySpec) -> bool {
-    match &spec.condition {
-        Condition::NoSlipWall { temperature, .. } => temperature.is_some(),
-        Condition::Own(own) => own.passes_heat(),
-        Condition::SlipWall | Condition::CurvedSlipWall { .. } | Condition::Symmetry => false,
-        _ => true,
-    }
 }

@@ -4,9 +4,8 @@ use dgsuite_physics::formula::Formula;
 
 use crate::file::expression::{COORDINATES, Constants};
 use crate::file::problem::InputError;
-use crate::file::quantity::{Quantity, VectorQuantity};
 use crate::file::source::Located;
-use crate::models::state::{Condition, InitialSpec, StateSpec, WallMotion};
+use crate::models::state::InitialSpec;
 use crate::pipeline::Pipeline;
 use crate::pipeline::physics::SourceSpec;
 
@@ -52,40 +51,17 @@ impl RunningFormula {
 pub(super) fn running(file: &Pipeline) -> Result<Vec<RunningFormula>, InputError> {
     let mut all = Vec::new();
     for spec in &file.boundaries {
-        let mut texts: Vec<&Located<String>> = Vec::new();
-        match &spec.condition {
-            Condition::Dirichlet(state) | Condition::FarField(state) => texts.extend(of_state(state)),
-            Condition::Open { exact, .. } => texts.extend(exact.iter().flat_map(of_state)),
-            Condition::PressureOutlet { p, temperature, velocity } => {
-                texts.extend(of_number(p).into_iter().chain(temperature.iter().filter_map(of_number)));
-                texts.extend(velocity.iter().flat_map(of_vector));
-            }
-            Condition::SubsonicInflow { total_pressure, total_temperature, direction } => {
-                texts.extend(of_number(total_pressure).into_iter().chain(of_number(total_temperature)));
-                texts.extend(direction.iter().flat_map(of_vector));
-            }
-            Condition::CurvedSlipWall { normal, .. } => texts.extend(normal.iter().flat_map(of_vector)),
-            Condition::NoSlipWall { temperature, motion } => {
-                texts.extend(temperature.iter().filter_map(of_number));
-                match motion {
-                    Some(WallMotion::Velocity(vector)) => texts.extend(of_vector(vector)),
-                    Some(WallMotion::Rotation { omega, .. }) => texts.extend(of_number(omega)),
-                    None => {}
-                }
-            }
-            Condition::Outflow | Condition::Own(_) | Condition::SlipWall | Condition::Symmetry => {}
-        }
         // Formulas that use the state are evaluated with it; mistakes in them are reported where they are
         // read.
-        for text in texts.into_iter().filter(|text| file.constants.formula(&text.value, &COORDINATES).is_ok())
-        {
+        let by_place = |text: &&Located<String>| file.constants.formula(&text.value, &COORDINATES).is_ok();
+        for text in spec.condition.formulas().into_iter().filter(by_place) {
             all.push(RunningFormula::new(Some(&spec.name.value), text, &file.constants)?);
         }
     }
     let source: Vec<&Located<String>> = match (&file.physics.source, &file.initial) {
         (Some(SourceSpec::Formulas(formulas)), _) => formulas.iter().map(|f| &f.text).collect(),
         // The exact solution from which the source term is derived.
-        (Some(SourceSpec::Manufactured(_)), InitialSpec::State(state, _)) => of_state(state).collect(),
+        (Some(SourceSpec::Manufactured(_)), InitialSpec::State(state, _)) => state.formulas().collect(),
         _ => Vec::new(),
     };
     // Formulas that use the state are evaluated with it; mistakes in them are reported where they are read.
@@ -104,23 +80,4 @@ impl RunningFormula {
         let formula = constants.located_formula(text, &COORDINATES)?;
         Ok(Self { boundary: boundary.cloned(), text: text.clone(), formula })
     }
-}
-
-fn of_state(state: &StateSpec) -> impl Iterator<Item = &Located<String>> {
-    let formulas = match state {
-        StateSpec::Formulas { formulas, .. } => formulas.as_slice(),
-        StateSpec::Named { scalars, .. } => scalars.as_slice(),
-    };
-    formulas.iter().map(|formula| &formula.text)
-}
-
-fn of_number(number: &Quantity) -> Option<&Located<String>> {
-    match number {
-        Quantity::Formula(text) => Some(text),
-        Quantity::Constant(_) => None,
-    }
-}
-
-fn of_vector(vector: &VectorQuantity) -> impl Iterator<Item = &Located<String>> {
-    vector.components.iter().flatten().filter_map(of_number)
 }

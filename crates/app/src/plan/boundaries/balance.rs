@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dgsuite_mesh::{Across, Mesh, Side};
 use dgsuite_physics::Exact;
 
-use super::prescribed::area_vector;
+use crate::conditions::faces::area_vector;
 use crate::file::problem::{InputError, Problem};
 use crate::file::source::Place;
 use dgsuite_solve::SystemError;

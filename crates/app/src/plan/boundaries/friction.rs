@@ -1,8 +1,8 @@
 //! Walls with friction like that of a thin layer, which makes explicit steps stiff, and wall models that take
 //! the state from there.
 
-use crate::models::state::{BoundarySpec, Condition};
-use crate::plan::boundaries::prescribed::{outward, sides_of};
+use crate::conditions::BoundarySpec;
+use crate::conditions::faces::{outward, sides_of};
 use dgsuite_ops::Height;
 use dgsuite_solve::RankMesh;
 
@@ -15,7 +15,7 @@ pub(crate) fn check(specs: &[BoundarySpec], on_rank: &RankMesh, order: usize) ->
     }
     let mesh = on_rank.seen();
     let warning = |spec: &BoundarySpec| {
-        let Condition::Own(condition) = &spec.condition else { return None };
+        let condition = spec.condition.as_value()?;
         let name = &spec.name.value;
         let thickness = sides_of(mesh, name).into_iter().map(|side| {
             let (n, at) = (outward(side, mesh), mesh.side_centroid(side));

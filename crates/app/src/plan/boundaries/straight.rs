@@ -1,6 +1,6 @@
 //! Walls of round bodies in meshes of straight elements.
 
-use crate::models::state::{BoundarySpec, Condition};
+use crate::conditions::BoundarySpec;
 use dgsuite_solve::RankMesh;
 
 /// The order from which on straight faces bound the accuracy.
@@ -20,12 +20,7 @@ pub(crate) fn check(specs: &[BoundarySpec], on_rank: &RankMesh, order: usize) ->
     let warning = |(boundary, angle): (u32, f64)| {
         let name = &mesh.boundaries.get(boundary as usize)?.name;
         let spec = specs.iter().find(|spec| spec.name.value == *name)?;
-        let or = match &spec.condition {
-            Condition::SlipWall => ", or use `curved-slip-wall`",
-            Condition::NoSlipWall { .. } => "",
-            Condition::Own(own) if own.is_wall() => "",
-            _ => return None,
-        };
+        let or = spec.condition.on_straight_faces()?;
         let degrees = angle.to_degrees();
         Some(format!(
             "boundaries.{name}: the mesh has straight faces that turn by {degrees:.1} degrees from one to the next, \

@@ -7,7 +7,6 @@ use dgsuite_mesh::MeshError;
 use dgsuite_ops::{Distribution, OpsError, Ranks, agree};
 
 use crate::file::problem::{InputError, Problem};
-use crate::models::state::Condition;
 use crate::pipeline::Document;
 use crate::plan::{Choices, Plan, monitors};
 use dgsuite_solve::words::{Reader, Words};
@@ -69,10 +68,9 @@ impl Plan {
         let number = |name: &str| boundaries.iter().position(|tag| tag.name == name);
         let mut curved = Vec::new();
         for spec in document.pipeline()?.boundaries {
-            if let (Condition::CurvedSlipWall { normal: None, corner }, Some(number)) =
-                (&spec.condition, number(&spec.name.value))
+            if let (Some(corner), Some(number)) = (spec.condition.estimates_curve(), number(&spec.name.value))
             {
-                curved.push((number as u32, *corner));
+                curved.push((number as u32, corner));
             }
         }
         let mut words = Words::default();
