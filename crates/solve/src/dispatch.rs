@@ -6,7 +6,7 @@ use super::engine::{Engine, HostEngine};
 use super::error::SystemError;
 use super::implicit;
 use super::precision::Precision;
-use super::setup::formulas::{in_setup, inflow, no_slip, outlet};
+use super::setup::formulas::{in_setup, match_condition};
 use super::setup::{BoundaryKind, Law, ReactionTerm, Riemann, Setup, SourceTerm};
 use super::two_point::SplitForms;
 use dgsuite_gpu::Host;
@@ -384,22 +384,16 @@ where
     PressureOutlet: Boundary<Euler, D, N>,
     SubsonicInflow: Boundary<Euler, D, N>,
 {
-    match kind {
-        BoundaryKind::SlipWall => Some(of::<T, _, _, D, N>(law, SlipWall)),
-        BoundaryKind::CurvedSlipWall { .. } => Some(of::<T, _, _, D, N>(law, CurvedSlipWall)),
-        BoundaryKind::Symmetry => Some(of::<T, _, _, D, N>(law, Symmetry)),
-        BoundaryKind::PressureOutlet { .. } => {
-            outlet(kind, gas_constant).map(|condition| of::<T, _, _, D, N>(law, condition))
-        }
-        BoundaryKind::SubsonicInflow { .. } => {
-            inflow(kind, gas_constant).map(|condition| of::<T, _, _, D, N>(law, condition))
-        }
-        BoundaryKind::OfState { kind, formulas } => {
-            let condition = gas_boundary::<T, D, N>(law, gas_constant, kind)?;
-            Some(Box::new(OfState::<T, _, D, N> { law, formulas: Arc::clone(formulas), condition }))
-        }
-        other => open_boundary::<T, _, D, N>(law, other),
+    if let BoundaryKind::OfState { kind, formulas } = kind {
+        let condition = gas_boundary::<T, D, N>(law, gas_constant, kind)?;
+        return Some(Box::new(OfState::<T, _, D, N> { law, formulas: Arc::clone(formulas), condition }));
     }
+    macro_rules! one {
+        ($condition:expr) => {
+            Some(of::<T, _, _, D, N>(law, $condition))
+        };
+    }
+    match_condition!(inviscid kind, gas_constant, one)
 }
 
 /// The conditions of a viscous gas, for the numerical flux and for diffusion.
@@ -428,20 +422,10 @@ where
             }) as Box<dyn BoundaryKernel<T>>)
         }};
     }
-    match *kind {
-        BoundaryKind::OfState { ref kind, ref formulas } => {
-            let condition = viscous_boundary::<T, D, N>(viscous, kind)?;
-            let (law, formulas) = (viscous.gas, Arc::clone(formulas));
-            Some(Box::new(OfState::<T, _, D, N> { law, formulas, condition }))
-        }
-        BoundaryKind::Open { .. } | BoundaryKind::CurvedSlipWall { .. } | BoundaryKind::Own(_) => None,
-        BoundaryKind::Prescribed(_) => both!(Prescribed),
-        BoundaryKind::Outflow => both!(Outflow),
-        BoundaryKind::FarField(_) => both!(FarField),
-        BoundaryKind::SlipWall => both!(SlipWall),
-        BoundaryKind::Symmetry => both!(Symmetry),
-        BoundaryKind::PressureOutlet { .. } => both!(outlet(kind, viscous.gas_constant)?),
-        BoundaryKind::SubsonicInflow { .. } => both!(inflow(kind, viscous.gas_constant)?),
-        BoundaryKind::NoSlipWall { .. } => both!(no_slip(kind)?),
+    if let BoundaryKind::OfState { kind, formulas } = kind {
+        let condition = viscous_boundary::<T, D, N>(viscous, kind)?;
+        let (law, formulas) = (viscous.gas, Arc::clone(formulas));
+        return Some(Box::new(OfState::<T, _, D, N> { law, formulas, condition }));
     }
+    match_condition!(viscous kind, viscous.gas_constant, both)
 }

@@ -13,11 +13,11 @@ use dgsuite_ops::{
 use dgsuite_physics::reaction::{BodyForce, Sponge};
 use dgsuite_physics::{
     Boundary, CurvedSlipWall, Diffusion, DiffusiveBoundary, Euler, Exact, FarField, Law as Formulas,
-    NavierStokes, Outflow, Prescribed, SlipWall, Symmetry, Tangent, gas_fluxes,
+    NavierStokes, SlipWall, Symmetry, Tangent, gas_fluxes,
 };
 
 use crate::SystemError;
-use crate::setup::formulas::{in_setup, inflow, no_slip, outlet};
+use crate::setup::formulas::{in_setup, match_condition};
 use crate::setup::{BoundaryKind, Law, ReactionTerm, Riemann, Setup};
 
 fn unavailable(setup: &Setup, what: impl Into<String>) -> SystemError {
@@ -190,17 +190,12 @@ where
     Symmetry: Boundary<Euler, D, N>,
     FarField: Boundary<Euler, D, N>,
 {
-    Some(match kind {
-        BoundaryKind::Prescribed(_) => of::<_, D, N, M>(gas, Prescribed),
-        BoundaryKind::Outflow => of::<_, D, N, M>(gas, Outflow),
-        BoundaryKind::FarField(_) => of::<_, D, N, M>(gas, FarField),
-        BoundaryKind::SlipWall => of::<_, D, N, M>(gas, SlipWall),
-        BoundaryKind::CurvedSlipWall { .. } => of::<_, D, N, M>(gas, CurvedSlipWall),
-        BoundaryKind::Symmetry => of::<_, D, N, M>(gas, Symmetry),
-        BoundaryKind::PressureOutlet { .. } => of::<_, D, N, M>(gas, outlet(kind, gas_constant)?),
-        BoundaryKind::SubsonicInflow { .. } => of::<_, D, N, M>(gas, inflow(kind, gas_constant)?),
-        _ => return None,
-    })
+    macro_rules! one {
+        ($condition:expr) => {
+            Some(of::<_, D, N, M>(gas, $condition))
+        };
+    }
+    match_condition!(inviscid kind, gas_constant, one)
 }
 
 /// The conditions of a viscous gas.
@@ -233,19 +228,10 @@ where
             diffusive: Box::new(diffusive),
         })
     }
-    Some(match kind {
-        BoundaryKind::Prescribed(_) => both::<_, D, N, M>(viscous, Prescribed),
-        BoundaryKind::Outflow => both::<_, D, N, M>(viscous, Outflow),
-        BoundaryKind::FarField(_) => both::<_, D, N, M>(viscous, FarField),
-        BoundaryKind::SlipWall => both::<_, D, N, M>(viscous, SlipWall),
-        BoundaryKind::Symmetry => both::<_, D, N, M>(viscous, Symmetry),
-        BoundaryKind::PressureOutlet { .. } => {
-            both::<_, D, N, M>(viscous, outlet(kind, viscous.gas_constant)?)
-        }
-        BoundaryKind::SubsonicInflow { .. } => {
-            both::<_, D, N, M>(viscous, inflow(kind, viscous.gas_constant)?)
-        }
-        BoundaryKind::NoSlipWall { .. } => both::<_, D, N, M>(viscous, no_slip(kind)?),
-        _ => return None,
-    })
+    macro_rules! one {
+        ($condition:expr) => {
+            Some(both::<_, D, N, M>(viscous, $condition))
+        };
+    }
+    match_condition!(viscous kind, viscous.gas_constant, one)
 }

@@ -45,3 +45,28 @@ pub(crate) fn no_slip(kind: &BoundaryKind) -> Option<NoSlipWall> {
     let heat = temperature.map_or(WallHeat::Adiabatic, |temperature| WallHeat::Isothermal { temperature });
     Some(NoSlipWall { heat, velocity })
 }
+
+/// The point formulas of the conditions of a gas: `$make!(formula)` for the one of `$kind`, with the specific
+/// gas constant `$r`, of an `inviscid` or a `viscous` gas; returns `None` for others.
+macro_rules! match_condition {
+    (inviscid $kind:ident, $r:expr, $make:ident) => {
+        match_condition!($kind, $r, $make, CurvedSlipWall => dgsuite_physics::CurvedSlipWall)
+    };
+    (viscous $kind:ident, $r:expr, $make:ident) => {
+        match_condition!($kind, $r, $make, NoSlipWall => $crate::setup::formulas::no_slip($kind)?)
+    };
+    ($kind:ident, $r:expr, $make:ident, $only:ident => $formula:expr) => {
+        match $kind {
+            BoundaryKind::Prescribed(_) => $make!(dgsuite_physics::Prescribed),
+            BoundaryKind::Outflow => $make!(dgsuite_physics::Outflow),
+            BoundaryKind::FarField(_) => $make!(dgsuite_physics::FarField),
+            BoundaryKind::SlipWall => $make!(dgsuite_physics::SlipWall),
+            BoundaryKind::Symmetry => $make!(dgsuite_physics::Symmetry),
+            BoundaryKind::PressureOutlet { .. } => $make!($crate::setup::formulas::outlet($kind, $r)?),
+            BoundaryKind::SubsonicInflow { .. } => $make!($crate::setup::formulas::inflow($kind, $r)?),
+            BoundaryKind::$only { .. } => $make!($formula),
+            _ => return None,
+        }
+    };
+}
+pub(crate) use match_condition;
