@@ -1,12 +1,15 @@
 //! A conservation law on an NVIDIA device: the state, the stages and the step bound stay there.
 
 mod batch;
+mod capabilities;
 mod newton;
 mod partial;
 mod recorder;
 mod stages;
 
-use super::engine::{Ahead, Described, Elementwise, Engine, Integrand, NewtonSteps, norms, perturbed};
+use super::engine::{
+    Adaptive, Described, Elementwise, Engine, Integrand, Limits, NewtonSteps, OneStep, RunsAhead, norms,
+};
 use super::error::SystemError;
 use super::implicit::{DeviceParts, Implicit, NewtonStatistics, Stages};
 use super::kernel_choice::KernelChoice;
@@ -17,11 +20,10 @@ use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::cuda::{DeviceBuffer, Graph};
 use dgsuite_gpu::{CudaVector, ExactSum, GpuError, Vector as _};
 use dgsuite_ops::cuda::{
-    Attempt, CudaDiscretization, DeviceControl, Measures, Sampler, SamplesUnderWay, StageTime, StepChoice,
-    UnknownMap,
+    CudaDiscretization, DeviceControl, Measures, Sampler, SamplesUnderWay, StageTime, StepChoice, UnknownMap,
 };
 use dgsuite_ops::{
-    BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StateFloor, StepMeasure,
+    BoundarySamples, Discretization, Norms, OpsError, PackScalar, Sample, StateFloor, StepMeasure,
 };
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
@@ -346,27 +348,6 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         }
     }
 
-    fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError> {
-        self.discretization.time_step(self.u.buffer(), true)?;
-        self.make_step(t, cfl, true)
-    }
-
-    fn limited(&self) -> Option<Limited> {
-        self.discretization.limited().ok().flatten()
-    }
-
-    fn least(&self) -> Option<[f64; 2]> {
-        self.description().least(&self.state())
-    }
-
-    fn strengths(&self) -> Option<Vec<f32>> {
-        self.discretization.strengths().ok().flatten()
-    }
-
-    fn sensors(&self) -> Option<Vec<f32>> {
-        self.description().sensors(&self.state())
-    }
-
     fn stable_dt_at(&self, boundary: &str, t: f64) -> f64 {
         self.description().time_step_at(boundary, t)
     }
@@ -392,23 +373,6 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         };
         self.rate = Some(du);
         Ok(found)
-    }
-
-    fn own_rate(&mut self, t: f64) -> Result<Option<Vec<f64>>, OpsError> {
-        let mut du = self.u.zeros_like()?;
-        self.discretization.eval(t, self.u.buffer(), du.buffer_mut())?;
-        Ok(Some(self.description().to_canonical(&du.buffer().to_vec()?)))
-    }
-
-    fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
-        let cuda = self.discretization.cuda().clone();
-        let state =
-            DeviceBuffer::from_slice(&cuda, "the state", &perturbed(self.description(), &self.state()))?;
-        let (mut du, mut moved) = (self.u.zeros_like()?, self.u.zeros_like()?);
-        self.discretization.eval(t, &state, moved.buffer_mut())?;
-        self.discretization.eval(t, self.u.buffer(), du.buffer_mut())?;
-        du.axpby(-1.0, &moved, 1.0);
-        Ok(norms(self.description(), &du.buffer().to_vec()?))
     }
 
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms) {
@@ -525,87 +489,19 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         self.u.len() * T::BYTES * (self.stepper.scheme().n_vectors() + kept + kept.min(1))
     }
 
-    fn keep(&mut self) -> bool {
-        // Large states may not leave enough memory.
-        if self.kept.is_none() && Batches::<T>::vectors(self.u.len()) > 0 {
-            self.kept = self.u.zeros_like().ok();
-        }
-        self.stages.iter_mut().for_each(|own| own.stages.keep());
-        self.kept.as_mut().map(|kept| kept.copy_from(&self.u)).is_some()
+    fn adaptive(&mut self) -> Option<&mut dyn Adaptive> {
+        Some(self)
     }
 
-    fn go_back(&mut self) {
-        if let Some(kept) = &self.kept {
-            self.u.copy_from(kept);
-            self.dt = None;
-        }
-        self.stages.iter_mut().for_each(|own| own.stages.go_back());
+    fn one_step(&mut self) -> Option<&mut dyn OneStep> {
+        Some(self)
     }
 
-    fn lacks_weights(&self) -> bool {
-        self.stages.as_ref().is_some_and(|own| !own.stages.is_weighted())
+    fn limits(&self) -> Option<&dyn Limits> {
+        Some(self)
     }
 
-    fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError> {
-        if let Some(own) = &mut self.stages {
-            return own.stages.weigh(weights);
-        }
-        let cuda = self.discretization.cuda().clone();
-        let mut own = vec![T::ZERO; self.u.len()];
-        // The lengths agree by construction.
-        let _ = self.description().from_canonical_once(weights, &mut own);
-        let buffer = DeviceBuffer::from_slice(&cuda, "weights of errors", &own)?;
-        let control = self.discretization.control()?;
-        self.weights = Some((CudaVector::from_buffer(&cuda, buffer)?, control));
-        if self.description().is_limited() {
-            self.stepper.estimate_from_rates()?;
-        }
-        Ok(())
-    }
-
-    fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError> {
-        if let Some(outcome) = self.implicit_step(t, dt)? {
-            let error = |own: &mut InTime| if outcome.is_some() { f64::NAN } else { own.stages.error(dt) };
-            return Ok(self.stages.as_mut().map_or(f64::NAN, error));
-        }
-        if let Some((_, control)) = &mut self.weights {
-            self.discretization.keep_sums(control)?;
-        }
-        self.make_step(t, dt, false)?;
-        let (stepper, u) = (&mut self.stepper, &self.u);
-        let errors = self.weights.as_ref().and_then(|(w, _)| stepper.weigh_error(u, w));
-        errors.map_or(Ok(f64::NAN), |errors| self.discretization.norm(errors.buffer()))
-    }
-
-    fn undo_step(&mut self) {
-        if self.stages.is_some() {
-            // A failure of the device is reported by the next step.
-            return drop(self.undo_implicit_step());
-        }
-        self.stepper.undo(&mut self.u);
-        if let Some((_, control)) = &self.weights {
-            // A failure of the device is reported by the next step.
-            let _ = self.discretization.put_sums_back(control);
-        }
-    }
-
-    fn runs_ahead(&mut self) -> bool {
-        self.stages.is_none() && self.can_run_ahead()
-    }
-
-    fn run_ahead(&mut self, steps: Ahead<'_>) -> Result<(), OpsError> {
-        self.put_batch(steps)
-    }
-
-    fn finish_ahead(&mut self) -> Result<Option<Vec<f64>>, OpsError> {
-        self.finish_batch()
-    }
-
-    fn finish_attempts(&mut self) -> Result<Vec<Attempt>, OpsError> {
-        self.finish_attempts_of_batch()
-    }
-
-    fn undo_ahead(&mut self) -> Result<(), OpsError> {
-        self.undo_batches()
+    fn ahead(&mut self) -> Option<&mut dyn RunsAhead> {
+        Some(self)
     }
 }

@@ -1,20 +1,22 @@
 //! A conservation law in one precision: the discretisation, a Runge–Kutta scheme and the state.
 
 mod ahead;
+mod capabilities;
 mod newton;
 mod norms;
+mod on_ranks;
 
 use super::elliptic::LineDescription;
 use super::error::SystemError;
 use super::implicit::{HostMarch, HostParts, Implicit, NewtonStatistics, Stages};
 use super::kernel_choice::KernelChoice;
-use super::ranges::Ranges;
 use super::setup::{ImplicitSteps, Setup};
-use super::solves::{Driven, Histories, SolveStatistics};
+use super::solves::Histories;
 pub use ahead::Ahead;
+pub(crate) use capabilities::{Adaptive, Limits, OfIncompressible, OneStep, RunsAhead};
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{ExactSum, GpuError, Host, HostVector, Vector as _};
-use dgsuite_ops::cuda::{Attempt, CudaDiscretization, SamplesUnderWay};
+use dgsuite_ops::cuda::{CudaDiscretization, SamplesUnderWay};
 use dgsuite_ops::{
     AtPoints, BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StageWeights,
     StateFloor, StepMeasure,
@@ -25,6 +27,7 @@ use dgsuite_timeint::{Rhs, Scheme, Stage, StageFailure, Stepper};
 pub use newton::LargestRate;
 pub(crate) use newton::{NewtonSteps, largest_of, relative_rates};
 pub(crate) use norms::{norms, perturbed};
+pub(crate) use on_ranks::OnRanks;
 use std::sync::Arc;
 
 /// Integrands of a place and the conserved state there.
@@ -36,7 +39,6 @@ pub(crate) type Elementwise<'a> = dyn Fn(&AtPoints<'_>, &mut [f64]) + Sync + 'a;
 pub(crate) trait Engine: Send {
     fn discretization(&self) -> &dyn Described;
     fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError>;
-    fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError>;
     fn stable_dt(&mut self) -> Result<f64, OpsError>;
     /// Whether the states at the points of faces are admissible; not known on devices. Collective.
     fn admissible_at_faces(&self) -> bool {
@@ -44,11 +46,6 @@ pub(crate) trait Engine: Send {
     }
     fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError>;
     fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
-    /// `R(t, u)` of this rank's elements in canonical order, if the engine has it. Collective.
-    fn own_rate(&mut self, _t: f64) -> Result<Option<Vec<f64>>, OpsError> {
-        Ok(None)
-    }
-    fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms);
     fn integrate(&self, bounded: bool, n: usize, f: &Integrand<'_>) -> Vec<f64>;
     /// As [`integrate`](Self::integrate), with lifted gradients at time `t`, by a rule of degree `degree`:
@@ -72,31 +69,8 @@ pub(crate) trait Engine: Send {
     /// rounded yet.
     fn boundary_sums(&self) -> Vec<ExactSum>;
     fn set_boundary_sums(&mut self, sums: &[ExactSum]);
-    /// [`Self::boundary_sums`] of all ranks. Collective.
-    fn whole_boundary_sums(&self) -> Vec<ExactSum> {
-        self.boundary_sums()
-    }
-    fn set_whole_boundary_sums(&mut self, sums: &[ExactSum]) {
-        self.set_boundary_sums(sums);
-    }
     fn sample(&self, order: usize) -> Vec<Sample>;
     fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample>;
-    /// [`Self::sample`] for this rank's elements, with their indices in the whole mesh; with gradients at
-    /// time `t` if there is one. Collective.
-    fn own_samples(&self, t: Option<f64>, order: usize) -> Vec<Sample> {
-        t.map_or_else(|| self.sample(order), |t| self.sample_with_gradients(t, order))
-    }
-    /// The indices of this rank's elements in the whole mesh; `None` on one rank, which has them all.
-    fn own_elements(&self) -> Option<&[u32]> {
-        None
-    }
-    /// [`Self::sensors`] and [`Self::strengths`] of this rank's elements.
-    fn own_sensors(&self) -> Option<Vec<f32>> {
-        self.sensors()
-    }
-    fn own_strengths(&self) -> Option<Vec<f32>> {
-        self.strengths()
-    }
     /// Samples of the current state's primitive variables that arrive while the run continues, if the engine
     /// can do this.
     fn sample_later(&mut self, _order: usize) -> Option<SamplesUnderWay> {
@@ -107,103 +81,15 @@ pub(crate) trait Engine: Send {
     fn states_at(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>>;
     fn to_canonical(&self) -> Vec<f64>;
     fn set_canonical(&mut self, values: &[f64]) -> Option<()>;
-    /// The state of this rank's elements in canonical order; of all elements on one rank.
-    fn own_canonical(&self) -> Vec<f64> {
-        self.to_canonical()
-    }
-    fn set_own_canonical(&mut self, values: &[f64]) -> Option<()> {
-        self.set_canonical(values)
-    }
     fn set_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()>;
-    fn set_own_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()> {
-        self.set_canonical_of(from, order, values)
-    }
-    /// The ranges of this rank's elements in a state in canonical order of this basis and order; `None` on
-    /// one rank.
-    fn own_ranges(&self, _from: Representation, _order: usize) -> Option<Ranges> {
-        None
-    }
     fn variables(&self) -> Vec<&'static str>;
     fn primitives(&self) -> Vec<&'static str>;
     fn rhs_evaluations(&self) -> u64;
     fn state_bytes(&self) -> usize;
-    /// Keeps a copy of the state; `false` if there is not enough memory.
-    fn keep(&mut self) -> bool;
-    /// Returns to the state that was kept last.
-    fn go_back(&mut self);
 
-    /// Sets the weights of the coefficients of this rank's elements, in canonical order, in the norm of a
-    /// step's error.
-    fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError>;
-    /// Whether a step needs the weights of errors first.
-    fn lacks_weights(&self) -> bool {
-        false
-    }
-    /// Takes a step and returns the norm of its weighted error, from the scheme's embedded solution.
-    fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError>;
-    /// Undoes the last attempted step.
-    fn undo_step(&mut self);
-
-    /// The size of the next step of a scheme that limits the growth of its steps, where a step of the size
-    /// `wanted` would be stable.
-    fn next_size(&self, wanted: f64) -> f64 {
-        wanted
-    }
-    /// The number of explicit sub-steps of convection in a step of size `dt` from the current state; 0 for
-    /// none.
-    fn substeps(&mut self, _dt: f64) -> Result<usize, SystemError> {
-        Ok(0)
-    }
-    /// Whether a condition holds on any rank.
-    fn any(&self, here: bool) -> bool {
-        here
-    }
-    /// Returns the failure of the communication with other ranks, if there was one.
-    fn connected(&self) -> Result<(), OpsError> {
-        Ok(())
-    }
-    /// Lets the flow be read so long before the end of the last step, within it, until the next call; `None`
-    /// reads its end again. Only of multistep schemes.
-    fn look_back(&mut self, ago: Option<f64>) -> Result<(), SystemError> {
-        let _ = ago;
-        Ok(())
-    }
-    /// The norm of the jumps of the normal velocity across inner faces, if the law has a velocity.
-    fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
-        Ok(None)
-    }
-    /// The largest stable step of the explicit stress of a closure beside an implicit viscosity; infinite
-    /// without one.
-    fn largest_step_of_stress(&mut self) -> Result<f64, OpsError> {
-        Ok(f64::INFINITY)
-    }
-    /// The flow that a uniform force drives, if its flow rate is prescribed.
-    fn driven(&self) -> Option<Driven> {
-        None
-    }
-    /// What the limiter did in the last stage; `None` without a limiter.
-    fn limited(&self) -> Option<Limited> {
-        None
-    }
-    /// The smallest density and pressure at the points of the limiter; `None` without one.
-    fn least(&self) -> Option<[f64; 2]> {
-        None
-    }
-    /// The limiter's factor of each element in the last stage; `None` without one.
-    fn strengths(&self) -> Option<Vec<f32>> {
-        None
-    }
-    /// The sensor of each element; `None` without a limiter.
-    fn sensors(&self) -> Option<Vec<f32>> {
-        None
-    }
     /// The smallest step of the elements at a boundary if their states were the prescribed ones at time `t`.
     fn stable_dt_at(&self, _boundary: &str, _t: f64) -> f64 {
         f64::INFINITY
-    }
-    /// Counts and times of the linear solvers, if the steps need them.
-    fn solves(&self) -> Option<SolveStatistics> {
-        None
     }
     /// The past states of a multistep scheme; `None` if the scheme does not need any.
     fn histories(&self) -> Option<Histories> {
@@ -224,26 +110,38 @@ pub(crate) trait Engine: Send {
         None
     }
 
-    /// Returns whether steps can be started without waiting for previous ones.
-    fn runs_ahead(&mut self) -> bool {
-        false
+    /// Steps with an estimate of their error, which can be undone.
+    fn adaptive(&mut self) -> Option<&mut dyn Adaptive> {
+        None
     }
-    /// Starts steps.
-    fn run_ahead(&mut self, _: Ahead<'_>) -> Result<(), OpsError> {
-        Ok(())
+    /// What the rate `R(t, u)` gives, if steps depend on the state alone.
+    fn one_step(&mut self) -> Option<&mut dyn OneStep> {
+        None
     }
-    /// Waits for the oldest steps in progress. Returns the step bounds after each step (after the last one,
-    /// if sizes were given), or `None` if a state was bad.
-    fn finish_ahead(&mut self) -> Result<Option<Vec<f64>>, OpsError> {
-        Ok(None)
+    /// Steps that are started without waiting for previous ones.
+    fn ahead(&mut self) -> Option<&mut dyn RunsAhead> {
+        None
     }
-    /// Waits for the oldest attempts in progress.
-    fn finish_attempts(&mut self) -> Result<Vec<Attempt>, OpsError> {
-        Ok(Vec::new())
+    /// What the limiter does, if the law can have one.
+    fn limits(&self) -> Option<&dyn Limits> {
+        None
     }
-    /// Returns to the state before the steps that were finished last, and discards all that are in progress.
-    fn undo_ahead(&mut self) -> Result<(), OpsError> {
-        Ok(())
+    /// What incompressible flow alone has.
+    fn of_incompressible(&self) -> Option<&dyn OfIncompressible> {
+        None
+    }
+    /// [`Self::of_incompressible`], to change the flow.
+    fn of_incompressible_mut(&mut self) -> Option<&mut dyn OfIncompressible> {
+        None
+    }
+
+    /// What an engine on a part of the mesh has beside one on the whole.
+    fn on_ranks(&self) -> Option<&dyn OnRanks> {
+        None
+    }
+    /// [`Self::on_ranks`], to change the state.
+    fn on_ranks_mut(&mut self) -> Option<&mut dyn OnRanks> {
+        None
     }
 }
 
@@ -463,32 +361,6 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         }
     }
 
-    fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError> {
-        self.rhs.discretization.time_step(&self.u, Some(&mut self.local))?;
-        self.rhs.discretization.set_local_steps(Some(&self.local));
-        let outcome = self.stepper.step(&mut self.rhs, t, cfl, &mut self.u);
-        self.rhs.discretization.set_local_steps(None);
-        outcome?;
-        self.add_boundary();
-        Ok(())
-    }
-
-    fn limited(&self) -> Option<Limited> {
-        self.rhs.discretization.limited()
-    }
-
-    fn least(&self) -> Option<[f64; 2]> {
-        self.rhs.discretization.least(&self.u)
-    }
-
-    fn strengths(&self) -> Option<Vec<f32>> {
-        self.rhs.discretization.strengths()
-    }
-
-    fn sensors(&self) -> Option<Vec<f32>> {
-        self.rhs.discretization.sensors(&self.u)
-    }
-
     fn stable_dt_at(&self, boundary: &str, t: f64) -> f64 {
         self.rhs.discretization.time_step_at(boundary, t)
     }
@@ -510,24 +382,6 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         let mut du = vec![T::from_f64(0.0); self.u.len()];
         self.rhs.discretization.eval(t, &self.u, &mut du);
         Ok(norms(&self.rhs.discretization, &du))
-    }
-
-    fn own_rate(&mut self, t: f64) -> Result<Option<Vec<f64>>, OpsError> {
-        let mut du = vec![T::ZERO; self.u.len()];
-        self.rhs.discretization.eval(t, &self.u, &mut du);
-        Ok(Some(self.rhs.discretization.to_canonical(&du)))
-    }
-
-    fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
-        let (mut du, mut moved) = (vec![T::ZERO; self.u.len()], vec![T::ZERO; self.u.len()]);
-        let d = &mut self.rhs.discretization;
-        let state = perturbed(d, &self.u);
-        d.eval(t, &state, &mut moved);
-        d.eval(t, &self.u, &mut du);
-        for (rate, other) in du.iter_mut().zip(&moved) {
-            *rate -= *other;
-        }
-        Ok(norms(d, &du))
     }
 
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms) {
@@ -610,21 +464,34 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         self.u.len() * T::BYTES * (self.stepper.scheme().n_vectors() + 1)
     }
 
-    fn keep(&mut self) -> bool {
-        if self.kept.is_none() {
-            self.kept = self.u.zeros_like().ok();
+    fn histories(&self) -> Option<Histories> {
+        match &self.implicit {
+            Some(implicit) => implicit.histories(),
+            None => self.stages.as_ref()?.histories(),
         }
-        self.stages.iter_mut().for_each(Stages::keep);
-        self.kept.as_mut().map(|kept| kept.copy_from(&self.u)).is_some()
     }
 
-    fn go_back(&mut self) {
-        if let Some(kept) = &self.kept {
-            self.u.copy_from(kept);
+    fn set_histories(&mut self, histories: &Histories) -> Option<()> {
+        match &mut self.implicit {
+            Some(implicit) => implicit.set_histories(histories),
+            None => self.stages.as_mut()?.set_histories(histories),
         }
-        self.stages.iter_mut().for_each(Stages::go_back);
     }
 
+    fn adaptive(&mut self) -> Option<&mut dyn Adaptive> {
+        Some(self)
+    }
+
+    fn one_step(&mut self) -> Option<&mut dyn OneStep> {
+        Some(self)
+    }
+
+    fn limits(&self) -> Option<&dyn Limits> {
+        Some(self)
+    }
+}
+
+impl<T: PackScalar> Adaptive for HostEngine<T> {
     fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError> {
         if let Some(stages) = &mut self.stages {
             return stages.weigh(weights);
@@ -641,20 +508,6 @@ impl<T: PackScalar> Engine for HostEngine<T> {
 
     fn lacks_weights(&self) -> bool {
         self.stages.as_ref().is_some_and(|stages| !stages.is_weighted())
-    }
-
-    fn histories(&self) -> Option<Histories> {
-        match &self.implicit {
-            Some(implicit) => implicit.histories(),
-            None => self.stages.as_ref()?.histories(),
-        }
-    }
-
-    fn set_histories(&mut self, histories: &Histories) -> Option<()> {
-        match &mut self.implicit {
-            Some(implicit) => implicit.set_histories(histories),
-            None => self.stages.as_mut()?.set_histories(histories),
-        }
     }
 
     fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError> {
@@ -678,5 +531,68 @@ impl<T: PackScalar> Engine for HostEngine<T> {
             None => self.stepper.undo(&mut self.u),
         }
         self.through.clone_from(&self.through_before);
+    }
+}
+
+impl<T: PackScalar> OneStep for HostEngine<T> {
+    fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError> {
+        self.rhs.discretization.time_step(&self.u, Some(&mut self.local))?;
+        self.rhs.discretization.set_local_steps(Some(&self.local));
+        let outcome = self.stepper.step(&mut self.rhs, t, cfl, &mut self.u);
+        self.rhs.discretization.set_local_steps(None);
+        outcome?;
+        self.add_boundary();
+        Ok(())
+    }
+
+    fn own_rate(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
+        let mut du = vec![T::ZERO; self.u.len()];
+        self.rhs.discretization.eval(t, &self.u, &mut du);
+        Ok(self.rhs.discretization.to_canonical(&du))
+    }
+
+    fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
+        let (mut du, mut moved) = (vec![T::ZERO; self.u.len()], vec![T::ZERO; self.u.len()]);
+        let d = &mut self.rhs.discretization;
+        let state = perturbed(d, &self.u);
+        d.eval(t, &state, &mut moved);
+        d.eval(t, &self.u, &mut du);
+        for (rate, other) in du.iter_mut().zip(&moved) {
+            *rate -= *other;
+        }
+        Ok(norms(d, &du))
+    }
+
+    fn keep(&mut self) -> bool {
+        if self.kept.is_none() {
+            self.kept = self.u.zeros_like().ok();
+        }
+        self.stages.iter_mut().for_each(Stages::keep);
+        self.kept.as_mut().map(|kept| kept.copy_from(&self.u)).is_some()
+    }
+
+    fn go_back(&mut self) {
+        if let Some(kept) = &self.kept {
+            self.u.copy_from(kept);
+        }
+        self.stages.iter_mut().for_each(Stages::go_back);
+    }
+}
+
+impl<T: PackScalar> Limits for HostEngine<T> {
+    fn limited(&self) -> Option<Limited> {
+        self.rhs.discretization.limited()
+    }
+
+    fn least(&self) -> Option<[f64; 2]> {
+        self.rhs.discretization.least(&self.u)
+    }
+
+    fn strengths(&self) -> Option<Vec<f32>> {
+        self.rhs.discretization.strengths()
+    }
+
+    fn sensors(&self) -> Option<Vec<f32>> {
+        self.rhs.discretization.sensors(&self.u)
     }
 }

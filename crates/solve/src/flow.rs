@@ -349,9 +349,7 @@ impl Flow {
     /// # Errors
     /// [`SystemError`] of the operators.
     pub fn step(&mut self, dt: f64) -> Result<(), SystemError> {
-        if self.engine.lacks_weights() {
-            self.weigh_errors()?;
-        }
+        self.weigh_errors_first()?;
         self.engine.step(self.time, dt).map_err(|e| self.with_place(e))?;
         self.keep_flow_rate(dt)?;
         self.time += dt;
@@ -372,7 +370,11 @@ impl Flow {
     /// # Errors
     /// As [`step`](Self::step).
     pub fn step_local(&mut self, cfl: f64) -> Result<(), SystemError> {
-        let outcome = self.engine.step_local(self.time, cfl);
+        let (time, law) = (self.time, self.setup.law.name());
+        let Some(engine) = self.engine.one_step() else {
+            return Err(SystemError::Unavailable { law, what: "with steps of each element".to_owned() });
+        };
+        let outcome = engine.step_local(time, cfl).and_then(|()| self.engine.connected());
         outcome.map_err(|e| self.located(e))?;
         self.steps += 1;
         Ok(())
@@ -438,13 +440,16 @@ impl Flow {
     }
 
     /// Returns the effect of rounding on the residual: the L² norm of `R(u (1 ± ε)) − R(u)` per conserved
-    /// variable, with a sign for each coefficient. A residual of this size has no meaning any more.
+    /// variable, with a sign for each coefficient. A residual of this size has no meaning any more. `None` if
+    /// steps depend on more than the state.
     ///
     /// # Errors
     /// As [`step`](Self::step).
-    pub fn rounding(&mut self) -> Result<Vec<f64>, SystemError> {
-        let outcome = self.engine.rounding(self.time);
-        outcome.map_err(|e| self.located(e))
+    pub fn rounding(&mut self) -> Result<Option<Vec<f64>>, SystemError> {
+        let time = self.time;
+        let Some(engine) = self.engine.one_step() else { return Ok(None) };
+        let outcome = engine.rounding(time).and_then(|norms| self.engine.connected().map(|()| norms));
+        outcome.map(Some).map_err(|e| self.located(e))
     }
 
     /// Returns the norms of the difference to `exact` at time `t`; NaN for a variable that has no value at

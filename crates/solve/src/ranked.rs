@@ -7,18 +7,20 @@
 mod offsets;
 
 use self::offsets::Offsets;
-use super::engine::{Ahead, Described, Elementwise, Engine, Integrand, LargestRate, NewtonSteps};
+use super::engine::{
+    Adaptive, Described, Elementwise, Engine, Integrand, LargestRate, Limits, NewtonSteps, OfIncompressible,
+    OnRanks, OneStep, RunsAhead,
+};
 use super::error::SystemError;
 use super::implicit::{NewtonStatistics, Response};
 use super::ranges::Ranges;
 use super::rank_mesh::{ROOT, RankMesh};
-use super::solves::{Driven, Histories, SolveStatistics};
+use super::solves::Histories;
 use super::words::gathered::{merge_faces, merge_samples, write_faces, write_samples};
 use super::words::{Reader, Words};
 use dgsuite_basis::Representation;
 use dgsuite_gpu::ExactSum;
-use dgsuite_ops::cuda::Attempt;
-use dgsuite_ops::{BoundarySamples, Limited, Norms, OpsError, Ranks, Sample, StepMeasure};
+use dgsuite_ops::{BoundarySamples, Norms, OpsError, Ranks, Sample, StepMeasure};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
 use dgsuite_timeint::NewtonStep;
@@ -109,49 +111,12 @@ impl Engine for Ranked {
         done
     }
 
-    fn substeps(&mut self, dt: f64) -> Result<usize, SystemError> {
-        self.inner.substeps(dt)
-    }
-
-    fn look_back(&mut self, ago: Option<f64>) -> Result<(), SystemError> {
-        self.inner.look_back(ago)
-    }
-
-    fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
-        let jumps = self.inner.normal_jumps()?;
-        self.checked()?;
-        Ok(jumps)
-    }
-
-    fn driven(&self) -> Option<Driven> {
-        self.inner.driven()
-    }
-
-    fn largest_step_of_stress(&mut self) -> Result<f64, OpsError> {
-        let largest = self.inner.largest_step_of_stress()?;
-        self.checked()?;
-        Ok(largest)
-    }
-
-    fn next_size(&self, wanted: f64) -> f64 {
-        self.inner.next_size(wanted)
-    }
-
-    fn solves(&self) -> Option<SolveStatistics> {
-        self.inner.solves()
-    }
-
     fn histories(&self) -> Option<Histories> {
         self.inner.histories()
     }
 
     fn set_histories(&mut self, histories: &Histories) -> Option<()> {
         self.inner.set_histories(histories)
-    }
-
-    fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError> {
-        self.inner.step_local(t, cfl)?;
-        self.checked()
     }
 
     fn stable_dt(&mut self) -> Result<f64, OpsError> {
@@ -166,18 +131,6 @@ impl Engine for Ranked {
 
     fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
         let norms = self.inner.residual(t)?;
-        self.checked()?;
-        Ok(norms)
-    }
-
-    fn own_rate(&mut self, t: f64) -> Result<Option<Vec<f64>>, OpsError> {
-        let rate = self.inner.own_rate(t)?;
-        self.checked()?;
-        Ok(rate)
-    }
-
-    fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
-        let norms = self.inner.rounding(t)?;
         self.checked()?;
         Ok(norms)
     }
@@ -222,46 +175,12 @@ impl Engine for Ranked {
         self.inner.set_boundary_sums(sums);
     }
 
-    fn whole_boundary_sums(&self) -> Vec<ExactSum> {
-        let mut sums = self.inner.boundary_sums();
-        // A device that has failed has none.
-        sums.resize(self.inner.variables().len(), ExactSum::new());
-        // After a failure, which ends the run, they are those of this rank.
-        let _ = self.ranks.sum(&mut sums);
-        sums
-    }
-
-    fn set_whole_boundary_sums(&mut self, sums: &[ExactSum]) {
-        let own = |sum: &ExactSum| if self.is_root() { sum.clone() } else { ExactSum::new() };
-        let own: Vec<ExactSum> = sums.iter().map(own).collect();
-        self.inner.set_boundary_sums(&own);
-    }
-
     fn sample(&self, order: usize) -> Vec<Sample> {
         self.sampled(&self.inner.sample(order))
     }
 
     fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample> {
         self.sampled(&self.inner.sample_with_gradients(t, order))
-    }
-
-    fn own_samples(&self, t: Option<f64>, order: usize) -> Vec<Sample> {
-        let mut own = self.inner.own_samples(t, order);
-        let elements = own.iter_mut().flat_map(|sample| &mut sample.elements);
-        elements.for_each(|e| *e = self.ranks.elements()[*e] as usize);
-        own
-    }
-
-    fn own_elements(&self) -> Option<&[u32]> {
-        Some(self.ranks.elements())
-    }
-
-    fn own_sensors(&self) -> Option<Vec<f32>> {
-        self.inner.sensors()
-    }
-
-    fn own_strengths(&self) -> Option<Vec<f32>> {
-        self.inner.strengths()
     }
 
     fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples> {
@@ -332,27 +251,9 @@ impl Engine for Ranked {
         self.inner.set_canonical(&own)
     }
 
-    fn own_canonical(&self) -> Vec<f64> {
-        self.inner.to_canonical()
-    }
-
-    fn set_own_canonical(&mut self, values: &[f64]) -> Option<()> {
-        self.inner.set_canonical(values)
-    }
-
     fn set_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()> {
         let own = self.own_part(values, &self.offsets_of(from, order))?;
         self.inner.set_canonical_of(from, order, &own)
-    }
-
-    fn set_own_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()> {
-        self.inner.set_canonical_of(from, order, values)
-    }
-
-    fn own_ranges(&self, from: Representation, order: usize) -> Option<Ranges> {
-        let offsets = self.offsets_of(from, order);
-        let of = |&e: &u32| offsets.of(e as usize);
-        Some(Ranges::new(self.ranks.elements().iter().map(of), offsets.total()))
     }
 
     fn variables(&self) -> Vec<&'static str> {
@@ -371,84 +272,14 @@ impl Engine for Ranked {
         self.inner.state_bytes() * self.ranks.comm().size()
     }
 
-    fn keep(&mut self) -> bool {
-        let mut missing = [f64::from(u8::from(!self.inner.keep()))];
-        self.ranks.max(&mut missing);
-        missing == [0.0]
-    }
-
-    fn go_back(&mut self) {
-        self.inner.go_back();
-    }
-
-    fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError> {
-        self.inner.weigh_errors(weights)
-    }
-
-    fn lacks_weights(&self) -> bool {
-        self.inner.lacks_weights()
-    }
-
-    fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError> {
-        let error = self.inner.try_step(t, dt)?;
-        self.checked()?;
-        Ok(error)
-    }
-
-    fn undo_step(&mut self) {
-        self.inner.undo_step();
-    }
-
-    fn limited(&self) -> Option<Limited> {
-        self.inner.limited()
-    }
-
-    fn least(&self) -> Option<[f64; 2]> {
-        self.inner.least()
-    }
-
-    fn strengths(&self) -> Option<Vec<f32>> {
-        self.of_elements(self.inner.strengths()?)
-    }
-
     fn admissible_at_faces(&self) -> bool {
         self.inner.admissible_at_faces()
-    }
-
-    fn sensors(&self) -> Option<Vec<f32>> {
-        self.of_elements(self.inner.sensors()?)
     }
 
     fn stable_dt_at(&self, boundary: &str, t: f64) -> f64 {
         let mut largest = [-self.inner.stable_dt_at(boundary, t)];
         self.ranks.max(&mut largest);
         -largest[0]
-    }
-
-    fn runs_ahead(&mut self) -> bool {
-        // All ranks must run ahead, or none.
-        let hindered = !self.inner.runs_ahead();
-        !self.any(hindered)
-    }
-
-    fn run_ahead(&mut self, steps: Ahead<'_>) -> Result<(), OpsError> {
-        self.inner.run_ahead(steps)
-    }
-
-    fn finish_ahead(&mut self) -> Result<Option<Vec<f64>>, OpsError> {
-        self.inner.finish_ahead()
-    }
-
-    fn finish_attempts(&mut self) -> Result<Vec<Attempt>, OpsError> {
-        self.inner.finish_attempts()
-    }
-
-    fn undo_ahead(&mut self) -> Result<(), OpsError> {
-        self.inner.undo_ahead()
-    }
-
-    fn connected(&self) -> Result<(), OpsError> {
-        self.checked()
     }
 
     fn newton(&mut self) -> Option<&mut dyn NewtonSteps> {
@@ -459,10 +290,36 @@ impl Engine for Ranked {
         self.inner.newton_statistics()
     }
 
-    fn any(&self, here: bool) -> bool {
-        let mut flag = [f64::from(u8::from(here))];
-        self.ranks.max(&mut flag);
-        flag != [0.0]
+    fn adaptive(&mut self) -> Option<&mut dyn Adaptive> {
+        self.inner.adaptive()
+    }
+
+    fn one_step(&mut self) -> Option<&mut dyn OneStep> {
+        self.inner.one_step()
+    }
+
+    fn ahead(&mut self) -> Option<&mut dyn RunsAhead> {
+        self.inner.ahead()
+    }
+
+    fn limits(&self) -> Option<&dyn Limits> {
+        self.inner.limits()
+    }
+
+    fn of_incompressible(&self) -> Option<&dyn OfIncompressible> {
+        self.inner.of_incompressible()
+    }
+
+    fn of_incompressible_mut(&mut self) -> Option<&mut dyn OfIncompressible> {
+        self.inner.of_incompressible_mut()
+    }
+
+    fn on_ranks(&self) -> Option<&dyn OnRanks> {
+        Some(self)
+    }
+
+    fn on_ranks_mut(&mut self) -> Option<&mut dyn OnRanks> {
+        Some(self)
     }
 }
 
@@ -491,5 +348,65 @@ impl NewtonSteps for Ranked {
         let largest = self.inner.newton().map_or(Ok(None), |newton| newton.largest_rate(t));
         self.checked()?;
         largest
+    }
+}
+
+impl OnRanks for Ranked {
+    fn own_samples(&self, t: Option<f64>, order: usize) -> Vec<Sample> {
+        let mut own = self.inner.own_samples(t, order);
+        let elements = own.iter_mut().flat_map(|sample| &mut sample.elements);
+        elements.for_each(|e| *e = self.ranks.elements()[*e] as usize);
+        own
+    }
+
+    fn own_elements(&self) -> Option<&[u32]> {
+        Some(self.ranks.elements())
+    }
+
+    fn own_canonical(&self) -> Vec<f64> {
+        self.inner.to_canonical()
+    }
+
+    fn set_own_canonical(&mut self, values: &[f64]) -> Option<()> {
+        self.inner.set_canonical(values)
+    }
+
+    fn set_own_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()> {
+        self.inner.set_canonical_of(from, order, values)
+    }
+
+    fn own_ranges(&self, from: Representation, order: usize) -> Option<Ranges> {
+        let offsets = self.offsets_of(from, order);
+        let of = |&e: &u32| offsets.of(e as usize);
+        Some(Ranges::new(self.ranks.elements().iter().map(of), offsets.total()))
+    }
+
+    fn whole_boundary_sums(&self) -> Vec<ExactSum> {
+        let mut sums = self.inner.boundary_sums();
+        // A device that has failed has none.
+        sums.resize(self.inner.variables().len(), ExactSum::new());
+        // After a failure, which ends the run, they are those of this rank.
+        let _ = self.ranks.sum(&mut sums);
+        sums
+    }
+
+    fn set_whole_boundary_sums(&mut self, sums: &[ExactSum]) {
+        let own = |sum: &ExactSum| if self.is_root() { sum.clone() } else { ExactSum::new() };
+        let own: Vec<ExactSum> = sums.iter().map(own).collect();
+        self.inner.set_boundary_sums(&own);
+    }
+
+    fn any(&self, here: bool) -> bool {
+        let mut flag = [f64::from(u8::from(here))];
+        self.ranks.max(&mut flag);
+        flag != [0.0]
+    }
+
+    fn connected(&self) -> Result<(), OpsError> {
+        self.checked()
+    }
+
+    fn gathered(&self, own: Vec<f32>) -> Option<Vec<f32>> {
+        self.of_elements(own)
     }
 }

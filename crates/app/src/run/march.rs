@@ -294,7 +294,8 @@ impl<'a> March<'a> {
     }
 
     fn run_steady(&mut self, spec: SteadySpec, outputs: &mut Outputs<'_>) -> Result<(), RunError> {
-        let mut floor = self.solver.rounding()?;
+        let n = self.solver.variables().len();
+        let mut floor = self.solver.rounding()?.unwrap_or_else(|| vec![0.0; n]);
         floor.iter_mut().for_each(|x| *x *= ROUNDINGS);
         let tolerance = Tolerance::Largest(spec.tolerance);
         // Sound waves between body and far field keep residuals high for a long time, so the number of steps

@@ -2,6 +2,7 @@
 
 use super::drive::Driving;
 use super::{Flow, Representation, SystemError};
+use crate::engine::Adaptive;
 
 impl Flow {
     /// Prepares estimates of errors. With `s_k` the mean of `|u_k|` over the domain at the start of the run
@@ -41,7 +42,22 @@ impl Flow {
                 weights.extend(std::iter::repeat_n(1.0 / (scale * (size * shares).sqrt()), n));
             }
         }
-        Ok(self.engine.weigh_errors(&weights)?)
+        self.adaptive()?.weigh_errors(&weights)?;
+        Ok(())
+    }
+
+    fn adaptive(&mut self) -> Result<&mut dyn Adaptive, SystemError> {
+        let what = || "in steps with an estimate of their error".to_owned();
+        let unavailable = || SystemError::Unavailable { law: self.setup.law.name(), what: what() };
+        self.engine.adaptive().ok_or_else(unavailable)
+    }
+
+    /// Weighs the errors of steps if the next one needs it.
+    pub(super) fn weigh_errors_first(&mut self) -> Result<(), SystemError> {
+        match self.engine.adaptive().is_some_and(|engine| engine.lacks_weights()) {
+            true => self.weigh_errors(),
+            false => Ok(()),
+        }
     }
 
     /// Returns the scales of the errors, by conserved variable.
@@ -60,10 +76,10 @@ impl Flow {
     /// # Errors
     /// As [`step`](Self::step).
     pub fn try_step(&mut self, dt: f64) -> Result<f64, SystemError> {
-        if self.engine.lacks_weights() {
-            self.weigh_errors()?;
-        }
-        let outcome = self.engine.try_step(self.time, dt);
+        self.weigh_errors_first()?;
+        let time = self.time;
+        let outcome = self.adaptive()?.try_step(time, dt);
+        let outcome = outcome.and_then(|error| self.engine.connected().map(|()| error));
         let error = outcome.map_err(|e| self.located(e))?;
         self.time += dt;
         self.steps += 1;
@@ -80,7 +96,9 @@ impl Flow {
 
     /// Undoes the last attempted step, which began at `time`.
     pub fn undo_step(&mut self, time: f64) {
-        self.engine.undo_step();
+        if let Some(engine) = self.engine.adaptive() {
+            engine.undo_step();
+        }
         self.driving.iter_mut().for_each(Driving::undo);
         self.time = time;
         self.steps -= 1;

@@ -88,7 +88,7 @@ impl Flow {
     /// Collective.
     #[must_use]
     pub fn driven(&self) -> Option<Driven> {
-        let Some(driving) = &self.driving else { return self.engine.driven() };
+        let Some(driving) = &self.driving else { return self.engine.of_incompressible()?.driven() };
         let mean = driving.bulk_velocity(&self.engine.totals());
         Some(Driven { mean, force: driving.force.unwrap_or(0.0), after_step: driving.force.is_some() })
     }

@@ -105,11 +105,18 @@ impl Flow {
     pub fn note(&mut self, trail: &mut Trail, step: Taken) {
         if !trail.kept || trail.taken.len() >= Trail::STEPS {
             trail.taken.clear();
-            trail.kept = self.engine.keep();
+            let kept = self.engine.one_step().is_some_and(|engine| engine.keep());
+            trail.kept = !self.engine.any(!kept);
             trail.integrals = self.engine.boundary_sums();
             trail.driving.clone_from(&self.driving);
         }
         trail.taken.push(step);
+    }
+
+    fn return_to_copy(&mut self) {
+        if let Some(engine) = self.engine.one_step() {
+            engine.go_back();
+        }
     }
 
     /// Returns the coldest point of the gas before the last step of `trail`, by repeating the steps from the
@@ -118,7 +125,7 @@ impl Flow {
         let (last, first) = trail.taken.split_last().filter(|_| trail.kept)?;
         self.setup.law.gas()?;
         let (time, steps, driving) = (self.time, self.steps, self.driving.clone());
-        self.engine.go_back();
+        self.return_to_copy();
         let outcome = first.iter().try_for_each(|&step| self.again(step));
         if let Taken::Step { t, .. } = *last {
             self.time = t;
@@ -139,7 +146,7 @@ impl Flow {
     pub fn go_back(&mut self, trail: &mut Trail) -> Result<bool, SystemError> {
         let (true, Some(last)) = (trail.kept, trail.taken.pop()) else { return Ok(false) };
         let steps = self.steps;
-        self.engine.go_back();
+        self.return_to_copy();
         self.engine.set_boundary_sums(&trail.integrals);
         self.driving.clone_from(&trail.driving);
         for &step in &trail.taken {

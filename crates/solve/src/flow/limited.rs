@@ -7,14 +7,14 @@ impl Flow {
     /// Returns what the limiter did in the last stage; `None` without a limiter.
     #[must_use]
     pub fn limited(&self) -> Option<Limited> {
-        self.engine.limited()
+        self.engine.limits()?.limited()
     }
 
     /// Returns the factor of the modes of each element of the mesh in the last stage: 1 if the limiter did
     /// not change it, 0 if only its mean was kept. `None` without a limiter.
     #[must_use]
     pub fn limiter_factors(&self) -> Option<Vec<f32>> {
-        self.engine.strengths()
+        self.engine.gathered(self.own_limiter_factors()?)
     }
 
     /// Returns the sensor of the gate for each element of the mesh: the decimal logarithm of the share of the
@@ -22,17 +22,17 @@ impl Flow {
     /// limiter.
     #[must_use]
     pub fn sensors(&self) -> Option<Vec<f32>> {
-        self.engine.sensors()
+        self.engine.gathered(self.own_sensors()?)
     }
 
     /// As [`Self::limiter_factors`] on [this rank's elements](Self::own_elements).
     pub fn own_limiter_factors(&self) -> Option<Vec<f32>> {
-        self.engine.own_strengths()
+        self.engine.limits()?.strengths()
     }
 
     /// As [`Self::sensors`] on [this rank's elements](Self::own_elements).
     pub fn own_sensors(&self) -> Option<Vec<f32>> {
-        self.engine.own_sensors()
+        self.engine.limits()?.sensors()
     }
 
     /// Returns the elements of this rank, by their indices in the whole mesh.
@@ -45,6 +45,6 @@ impl Flow {
     /// NaN if a value is not a number. `None` without a limiter.
     #[must_use]
     pub fn least(&self) -> Option<[f64; 2]> {
-        self.engine.least()
+        self.engine.limits()?.least()
     }
 }

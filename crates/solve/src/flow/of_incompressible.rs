@@ -7,14 +7,14 @@ impl Flow {
     /// Counts and times of the linear solvers; `None` if the law has none.
     #[must_use]
     pub fn solves(&self) -> Option<SolveStatistics> {
-        self.engine.solves()
+        Some(self.engine.of_incompressible()?.solves())
     }
 
     /// Returns the size of the next step where a step of the size `wanted` would be stable: the steps of a
     /// multistep scheme with a graded start begin small and grow.
     #[must_use]
     pub fn next_size(&self, wanted: f64) -> f64 {
-        self.engine.next_size(wanted)
+        self.engine.of_incompressible().map_or(wanted, |engine| engine.next_size(wanted))
     }
 
     /// Calls `look` with the flow at the time `t` within the last step: the polynomial in time through the
@@ -24,17 +24,19 @@ impl Flow {
     /// # Errors
     /// [`SystemError::Unavailable`] if the scheme is not a multistep scheme; no memory on a device.
     pub fn at_earlier<R>(&mut self, t: f64, look: impl FnOnce(&mut Self) -> R) -> Result<R, SystemError> {
-        let Law::Incompressible(_) = self.setup.law else {
-            let what = "at times between steps".to_owned();
-            return Err(SystemError::Unavailable { law: self.setup.law.name(), what });
-        };
         let end = self.time;
-        self.engine.look_back(Some(end - t))?;
+        self.look_back(Some(end - t))?;
         self.time = t;
         let seen = look(self);
         self.time = end;
-        self.engine.look_back(None)?;
+        self.look_back(None)?;
         Ok(seen)
+    }
+
+    fn look_back(&mut self, ago: Option<f64>) -> Result<(), SystemError> {
+        let law = self.setup.law.name();
+        let unavailable = || SystemError::Unavailable { law, what: "at times between steps".to_owned() };
+        self.engine.of_incompressible_mut().ok_or_else(unavailable)?.look_back(ago)
     }
 
     /// Returns the number of explicit sub-steps of convection in a step of size `dt`; 0 if there are none.
@@ -42,7 +44,8 @@ impl Flow {
     /// # Errors
     /// As [`stable_dt`](Self::stable_dt); [`SystemError::SubSteps`].
     pub fn substeps(&mut self, dt: f64) -> Result<usize, SystemError> {
-        self.engine.substeps(dt).map_err(|e| self.with_place(e))
+        let Some(engine) = self.engine.of_incompressible_mut() else { return Ok(0) };
+        engine.substeps(dt).map_err(|e| self.with_place(e))
     }
 
     /// Returns the largest stable step of the explicit stress of a closure in incompressible flow, for the
@@ -51,7 +54,10 @@ impl Flow {
     /// # Errors
     /// As [`stable_dt`](Self::stable_dt).
     pub fn largest_step_of_stress(&mut self) -> Result<f64, SystemError> {
-        self.engine.largest_step_of_stress().map_err(|e| self.located(e))
+        let Some(engine) = self.engine.of_incompressible_mut() else { return Ok(f64::INFINITY) };
+        let largest = engine.largest_step_of_stress();
+        let largest = largest.and_then(|dt| self.engine.connected().map(|()| dt));
+        largest.map_err(|e| self.located(e))
     }
 
     /// Returns the work per time and density of all forces on incompressible flow, `∫ f·u`: of buoyancy, of
@@ -97,6 +103,9 @@ impl Flow {
     /// # Errors
     /// As [`step`](Self::step).
     pub fn normal_jumps(&mut self) -> Result<Option<f64>, SystemError> {
-        self.engine.normal_jumps().map_err(|e| self.located(e))
+        let Some(engine) = self.engine.of_incompressible_mut() else { return Ok(None) };
+        let jumps = engine.normal_jumps();
+        let jumps = jumps.and_then(|jumps| self.engine.connected().map(|()| jumps));
+        jumps.map(Some).map_err(|e| self.located(e))
     }
 }

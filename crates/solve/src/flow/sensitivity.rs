@@ -28,9 +28,12 @@ impl Flow {
     /// # Errors
     /// As [`step`](Self::step); [`SystemError::Unavailable`] for incompressible flow.
     pub fn own_rate(&mut self) -> Result<Vec<f64>, SystemError> {
-        let rate = self.engine.own_rate(self.time).map_err(|e| self.located(e))?;
-        let (law, what) = (self.setup.law.name(), "by rates of coefficients".to_owned());
-        rate.ok_or(SystemError::Unavailable { law, what })
+        let (time, law) = (self.time, self.setup.law.name());
+        let Some(engine) = self.engine.one_step() else {
+            return Err(SystemError::Unavailable { law, what: "by rates of coefficients".to_owned() });
+        };
+        let rate = engine.own_rate(time).and_then(|rate| self.engine.connected().map(|()| rate));
+        rate.map_err(|e| self.located(e))
     }
 
     /// The change `du/dα` of the present steady state with a parameter, of which `r = ∂R/∂α`: the solution

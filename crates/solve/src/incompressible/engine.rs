@@ -17,7 +17,7 @@ use crate::SystemError;
 use crate::device::Device;
 use crate::elliptic::LineDescription;
 use crate::elliptic::ranks::coefficients;
-use crate::engine::{Described, Elementwise, Engine, Integrand};
+use crate::engine::{Described, Elementwise, Engine, Integrand, OfIncompressible};
 use crate::setup::{Incompressible, Penalties, PressureOrder};
 use crate::setup::{Law, Precision, Setup, SourceTerm};
 use crate::solves::{Driven, Histories, PhaseSeconds, SolveStatistics};
@@ -424,36 +424,6 @@ impl<M: Machine> Engine for FlowEngine<M> {
         Ok(())
     }
 
-    /// A plan refuses local steps for this law.
-    fn step_local(&mut self, _: f64, _: f64) -> Result<(), OpsError> {
-        Err(OpsError::Elliptic { reason: "incompressible flow has one step for all elements".to_owned() })
-    }
-
-    fn substeps(&mut self, dt: f64) -> Result<usize, SystemError> {
-        self.flow.substeps(dt)
-    }
-
-    fn look_back(&mut self, ago: Option<f64>) -> Result<(), SystemError> {
-        *self.state.get_mut() = None;
-        Ok(self.flow.look_back(ago)?)
-    }
-
-    fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
-        self.flow.normal_jumps().map(Some)
-    }
-
-    fn largest_step_of_stress(&mut self) -> Result<f64, OpsError> {
-        self.flow.largest_step_of_stress(StepMeasure::Radius)
-    }
-
-    fn driven(&self) -> Option<Driven> {
-        self.flow.driven()
-    }
-
-    fn next_size(&self, wanted: f64) -> f64 {
-        self.flow.steps.next_size(wanted)
-    }
-
     fn stable_dt(&mut self) -> Result<f64, OpsError> {
         self.flow.stable_dt(self.measure)
     }
@@ -465,11 +435,6 @@ impl<M: Machine> Engine for FlowEngine<M> {
 
     fn residual(&mut self, _: f64) -> Result<Vec<f64>, OpsError> {
         Ok(self.flow.rates()?)
-    }
-
-    /// Steps depend on their past, so that the effect of rounding is not known.
-    fn rounding(&mut self, _: f64) -> Result<Vec<f64>, OpsError> {
-        Ok(vec![0.0; self.places.len()])
     }
 
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms) {
@@ -600,33 +565,6 @@ impl<M: Machine> Engine for FlowEngine<M> {
         self.flow.vector_bytes()
     }
 
-    /// A step cannot be undone, as its past has moved on.
-    fn keep(&mut self) -> bool {
-        false
-    }
-
-    fn go_back(&mut self) {}
-
-    fn weigh_errors(&mut self, _: &[f64]) -> Result<(), OpsError> {
-        Ok(())
-    }
-
-    /// A plan refuses steps by their error for this law.
-    fn try_step(&mut self, _: f64, _: f64) -> Result<f64, OpsError> {
-        Ok(f64::NAN)
-    }
-
-    fn undo_step(&mut self) {}
-
-    fn solves(&self) -> Option<SolveStatistics> {
-        let mut found = self.flow.statistics.clone();
-        let PhaseSeconds { advection, pressure, velocity, scalars, penalty, .. } = self.flow.phases.seconds();
-        // Phases of a device overlap with the work of the host.
-        let rest = (found.seconds.rest - advection - pressure - velocity - scalars - penalty).max(0.0);
-        found.seconds = PhaseSeconds { advection, pressure, velocity, scalars, penalty, rest };
-        Some(found)
-    }
-
     fn histories(&self) -> Option<Histories> {
         let mut histories = self.flow.histories().ok()?;
         histories.fields.iter_mut().for_each(|field| *field = self.canonical(field));
@@ -668,5 +606,49 @@ impl<M: Machine> Engine for FlowEngine<M> {
         let set = self.flow.set_histories(&Histories { steps: histories.steps.clone(), fields }).ok()?;
         self.flow.set_penalty_change(change.as_deref()).ok()?;
         set
+    }
+
+    fn of_incompressible(&self) -> Option<&dyn OfIncompressible> {
+        Some(self)
+    }
+
+    fn of_incompressible_mut(&mut self) -> Option<&mut dyn OfIncompressible> {
+        Some(self)
+    }
+}
+
+impl<M: Machine> OfIncompressible for FlowEngine<M> {
+    fn substeps(&mut self, dt: f64) -> Result<usize, SystemError> {
+        self.flow.substeps(dt)
+    }
+
+    fn look_back(&mut self, ago: Option<f64>) -> Result<(), SystemError> {
+        *self.state.get_mut() = None;
+        Ok(self.flow.look_back(ago)?)
+    }
+
+    fn next_size(&self, wanted: f64) -> f64 {
+        self.flow.steps.next_size(wanted)
+    }
+
+    fn normal_jumps(&mut self) -> Result<f64, OpsError> {
+        self.flow.normal_jumps()
+    }
+
+    fn largest_step_of_stress(&mut self) -> Result<f64, OpsError> {
+        self.flow.largest_step_of_stress(StepMeasure::Radius)
+    }
+
+    fn driven(&self) -> Option<Driven> {
+        self.flow.driven()
+    }
+
+    fn solves(&self) -> SolveStatistics {
+        let mut found = self.flow.statistics.clone();
+        let PhaseSeconds { advection, pressure, velocity, scalars, penalty, .. } = self.flow.phases.seconds();
+        // Phases of a device overlap with the work of the host.
+        let rest = (found.seconds.rest - advection - pressure - velocity - scalars - penalty).max(0.0);
+        found.seconds = PhaseSeconds { advection, pressure, velocity, scalars, penalty, rest };
+        found
     }
 }
