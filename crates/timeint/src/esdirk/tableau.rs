@@ -38,7 +38,7 @@ impl Esdirk {
 
     /// The word in pipeline files.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Esdirk32 => "esdirk32",
             Self::Esdirk43 => "esdirk43",

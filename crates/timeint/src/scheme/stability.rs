@@ -6,36 +6,6 @@ use crate::scheme::Scheme;
 const MARGIN: f64 = 0.9;
 
 impl Scheme {
-    /// The stability limit on the negative real axis: the largest `x` for which `|R(−y)| ≤ 1` for all
-    /// `0 ≤ y ≤ x`.
-    pub fn real_limit(self) -> f64 {
-        match self {
-            Self::Midpoint | Self::Heun | Self::SspRk22 => 2.0,
-            Self::SspRk33 => 2.512_745_327,
-            Self::Rk4 => 2.785_293_563,
-            Self::SspRk43 => 5.149_486_148,
-            Self::SspRk54 => 5.331_472_640,
-            Self::SspRk104 => 13.917_047_465,
-            Self::Lserk54 => 4.656_757_066,
-            Self::Rdpk35 => 4.928_285_519,
-        }
-    }
-
-    /// The stability limit on the imaginary axis: the largest `y` for which `|R(iω)| ≤ 1` for all
-    /// `0 ≤ ω ≤ y`. Zero for schemes of two stages, which amplify a wave by `1 + (ω dt)⁴ / 8` in each step.
-    pub fn imaginary_limit(self) -> f64 {
-        match self {
-            Self::Midpoint | Self::Heun | Self::SspRk22 => 0.0,
-            Self::SspRk33 => 1.732_050_808,
-            Self::Rk4 => 2.828_427_125,
-            Self::SspRk43 => 2.156_179_640,
-            Self::SspRk54 => 3.278_355_597,
-            Self::SspRk104 => 4.921_453_071,
-            Self::Lserk54 => 3.340_717_986,
-            Self::Rdpk35 => 2.739_335_108,
-        }
-    }
-
     /// Largest product of step and spectral radius for which upwind discontinuous Galerkin operators of
     /// degree `order` are stable.
     ///

@@ -1,7 +1,6 @@
 //! Coefficients of the schemes, as stages `reg ← a reg + dt R(u)`, `next ← b base + (1 − b) u + c reg`.
 
 use crate::rhs::RunningSum;
-use crate::scheme::{Scheme, embedded};
 
 /// The base state of a stage, in addition to its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,29 +59,14 @@ pub(super) const fn share(b: f64) -> f64 {
     1.0 - (1.0 - b)
 }
 
-pub(super) fn rows(scheme: Scheme) -> &'static [Row] {
-    match scheme {
-        Scheme::Midpoint => &MIDPOINT,
-        Scheme::Heun => &HEUN,
-        Scheme::Rk4 => &RK4,
-        Scheme::SspRk22 => &SSPRK22,
-        Scheme::SspRk33 => &SSPRK33,
-        Scheme::SspRk43 => &SSPRK43,
-        Scheme::SspRk54 => &SSPRK54,
-        Scheme::SspRk104 => &SSPRK104,
-        Scheme::Lserk54 => &LSERK54,
-        Scheme::Rdpk35 => &embedded::RDPK35,
-    }
-}
-
 /// Runge (1895): `u₁ = u₀ + ½ dt R(u₀)`, `u = u₀ + dt R(u₁)`.
-static MIDPOINT: [Row; 2] = [row(0.0, 0.0, 0.5, Base::None), row(0.0, 1.0, 1.0, Base::Start)];
+pub(super) static MIDPOINT: [Row; 2] = [row(0.0, 0.0, 0.5, Base::None), row(0.0, 1.0, 1.0, Base::Start)];
 
 /// Heun (1900) in Williamson's 2N form: the register after the second stage is `dt (R(u₁) − R(u₀))`.
-static HEUN: [Row; 2] = [row(0.0, 0.0, 1.0, Base::None), row(-1.0, 0.0, 0.5, Base::None)];
+pub(super) static HEUN: [Row; 2] = [row(0.0, 0.0, 1.0, Base::None), row(-1.0, 0.0, 0.5, Base::None)];
 
 /// Kutta (1901): the running sum collects `u₀ + dt (k₁/6 + k₂/3 + k₃/3)`, the last stage adds `dt k₄/6`.
-static RK4: [Row; 4] = [
+pub(super) static RK4: [Row; 4] = [
     row_with_sum(0.0, 0.5, Base::None, 0.0, 1.0, 1.0 / 6.0),
     row_with_sum(1.0, 0.5, Base::Start, 1.0, 0.0, 1.0 / 3.0),
     row_with_sum(1.0, 1.0, Base::Start, 1.0, 0.0, 1.0 / 3.0),
@@ -90,10 +74,10 @@ static RK4: [Row; 4] = [
 ];
 
 /// Shu and Osher (1988), eq. (2.16).
-static SSPRK22: [Row; 2] = [row(0.0, 0.0, 1.0, Base::None), row(0.0, 0.5, 0.5, Base::Start)];
+pub(super) static SSPRK22: [Row; 2] = [row(0.0, 0.0, 1.0, Base::None), row(0.0, 0.5, 0.5, Base::Start)];
 
 /// Shu and Osher (1988), eq. (2.18).
-static SSPRK33: [Row; 3] = [
+pub(super) static SSPRK33: [Row; 3] = [
     row(0.0, 0.0, 1.0, Base::None),
     row(0.0, 0.75, 0.25, Base::Start),
     row(0.0, share(1.0 / 3.0), 2.0 / 3.0, Base::Start),
@@ -101,7 +85,7 @@ static SSPRK33: [Row; 3] = [
 
 /// Kraaijevanger (1991), SSP(4,3) in the Shu–Osher form of Ruuth and Spiteri (2002): Euler steps of `dt/2`, a
 /// mean with the start after the third one.
-static SSPRK43: [Row; 4] = [
+pub(super) static SSPRK43: [Row; 4] = [
     row(0.0, 0.0, 0.5, Base::None),
     row(0.0, 0.0, 0.5, Base::None),
     row(0.0, share(2.0 / 3.0), 1.0 / 6.0, Base::Start),
@@ -115,7 +99,7 @@ const SSP104_Q: f64 = share(0.9);
 /// `v = 3/5 u₀ + 2/5 u₅` after the fifth one; the last stage is
 /// `u = 1/25 u₀ + 9/25 u₅ + 3/5 u₉ + dt/10 R(u₉)`. The running sum collects `u₀/10 + 9/10 u₅`, with
 /// `u₅ = u₄ + dt/6 R(u₄)`.
-static SSPRK104: [Row; 10] = [
+pub(super) static SSPRK104: [Row; 10] = [
     row_with_sum(0.0, 1.0 / 6.0, Base::None, 0.0, 1.0, 0.0),
     row(0.0, 0.0, 1.0 / 6.0, Base::None),
     row(0.0, 0.0, 1.0 / 6.0, Base::None),
@@ -137,7 +121,7 @@ const SSP54_Q: f64 = share(1.0 - 0.096_059_710_526_147 / SSP54_B);
 /// Spiteri and Ruuth (2002), SSPRK(5,4). The last stage,
 /// `u = α₂ u₂ + α₃ u₃ + β₃ dt R(u₃) + α₄ u₄ + β₄ dt R(u₄)`, is the mean of `u₄` and of a running sum of `u₂`,
 /// `u₃` and `dt R(u₃)`.
-static SSPRK54: [Row; 5] = [
+pub(super) static SSPRK54: [Row; 5] = [
     row(0.0, 0.0, 0.391_752_226_571_890, Base::None),
     row(0.0, share(0.444_370_493_651_235), 0.368_410_593_050_371, Base::Start),
     row_with_sum(share(0.620_101_851_488_403), 0.251_891_774_271_694, Base::Start, 0.0, SSP54_Q, 0.0),
@@ -154,7 +138,7 @@ static SSPRK54: [Row; 5] = [
 
 /// Carpenter and Kennedy (1994), the 2N scheme with five stages of order four (solution 3 of NASA TM 109112).
 #[rustfmt::skip]
-static LSERK54: [Row; 5] = [
+pub(super) static LSERK54: [Row; 5] = [
     row(                                    0.0, 0.0, 1432997174477.0 /  9575080441755.0, Base::None),
     row( -567301805773.0 / 1357537059087.0, 0.0, 5161836677717.0 / 13612068292357.0, Base::None),
     row(-2404267990393.0 / 2016746695238.0, 0.0, 1720146321549.0 /  2090206949498.0, Base::None),

@@ -4,17 +4,29 @@ use crate::file::keys::Absent::{Nothing, Required, Says, Value};
 use crate::file::keys::Kind::{Flag, List, Number, Section, Text, Whole, Words};
 use crate::file::keys::Range::{Above, Any, AtLeast, Below};
 use crate::file::keys::{EXPLICIT, FLOW, FLUID, GAS, INCOMPRESSIBLE, Key, Low, key};
+use dgsuite_timeint::{Esdirk, Scheme};
 
 const FRACTION: crate::file::keys::Kind = Number(Below(Low::Over(0.0), 1.0));
+
+/// The words of explicit schemes, then those of implicit ones.
+const SCHEMES: [&str; Scheme::ALL.len() + Esdirk::ALL.len()] = {
+    let mut words = [""; Scheme::ALL.len() + Esdirk::ALL.len()];
+    let mut i = 0;
+    while i < words.len() {
+        words[i] = match i < Scheme::ALL.len() {
+            true => Scheme::ALL[i].name(),
+            false => Esdirk::ALL[i - Scheme::ALL.len()].name(),
+        };
+        i += 1;
+    }
+    words
+};
 
 pub(super) const KEYS: &[Key] = &[
     key("time", &[Section], Required, "The scheme in time, the step size, and when the run ends.").of(FLOW),
     key(
         "time.scheme",
-        &[Words(&[
-            "rk2", "heun", "rk4", "ssprk22", "ssprk33", "ssprk43", "ssprk54", "ssprk104", "lserk54", "rdpk35",
-            "esdirk32", "esdirk43",
-        ])],
+        &[Words(&SCHEMES)],
         Says("`lserk54`; `ssprk43` with a limiter; `rdpk35` with `adaptive`"),
         "The Runge-Kutta scheme. `rk2` is the midpoint rule; `rdpk35` estimates its error. `esdirk32` and `esdirk43` are \
          implicit, of order 3 and 4, with an estimate of their error (euler and navier-stokes, \
