@@ -16,11 +16,20 @@ mod time;
 
 use crate::file::keys::Key;
 pub use crate::file::keys::{KeysError, Scope};
+use crate::pipeline::space::limiting;
 use crate::{conditions, monitors, outputs, own};
 
 /// Makes the table known to the readers of sections; every reader of a file calls this first.
 pub fn install() {
-    const FIRST: [&[Key]; 5] = [general::FIRST, mesh::KEYS, physics::KEYS, space::KEYS, state::KEYS];
+    const FIRST: [&[Key]; 7] = [
+        general::FIRST,
+        mesh::KEYS,
+        physics::KEYS,
+        space::KEYS,
+        limiting::KEYS,
+        space::CUBATURE,
+        state::KEYS,
+    ];
     const BEFORE: [&[Key]; 6] =
         [state::ELLIPTIC, time::KEYS, solver::SECTIONS, solver::KEYS, solver::PRESSURE, solver::VELOCITY];
     let all = FIRST

@@ -1,6 +1,6 @@
 //! The section `space`: polynomial order, basis, numerical flux, form and cubature.
 
-mod limiting;
+pub(crate) mod limiting;
 
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Cubature, NodeSet, Polynomials};

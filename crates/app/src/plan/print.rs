@@ -5,11 +5,11 @@ pub(crate) mod results;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::pipeline::space::limiting;
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Representation, Shape};
 use dgsuite_gpu::comm::Communicator;
 use dgsuite_mesh::SetSize;
-use dgsuite_ops::{EntropyFilter, Limiting, Neighbourhood};
 use dgsuite_physics::NavierStokes;
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_timeint::StepSize;
@@ -237,22 +237,8 @@ fn space_line(space: &Setup) -> String {
         Representation::Taylor => "taylor".to_owned(),
         Representation::Nodal(nodes) => format!("nodal ({nodes})"),
     };
-    let limiter = space.limiting.map_or_else(String::new, limiter_words);
+    let limiter = space.limiting.map_or_else(String::new, limiting::line);
     format!("{scheme}, {basis}, order {}, {flux}{form}{viscous}{limiter}", space.order)
-}
-
-/// The limiter, as the end of a line.
-fn limiter_words(limiting: Limiting) -> String {
-    match limiting {
-        Limiting::Positivity => ", positivity limiter".to_owned(),
-        Limiting::Slopes(Neighbourhood::Faces) => ", slopes limited by face neighbours".to_owned(),
-        Limiting::Slopes(Neighbourhood::Vertices) => ", slopes limited by vertex neighbours".to_owned(),
-        Limiting::EntropyFilter(EntropyFilter { tolerance, gate, density }) => {
-            let gate = if gate { "gated " } else { "" };
-            let density = if density { " and density" } else { "" };
-            format!(", {gate}filter of entropy{density} (tolerance {tolerance:e})")
-        }
-    }
 }
 
 /// The discretisation of incompressible flow.

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_mesh::Cutting;
-use dgsuite_ops::{EntropyFilter, Limiting, Neighbourhood};
 use dgsuite_timeint::StepSize;
 
 use super::TimePlan;
@@ -20,6 +19,7 @@ use crate::models::state::InitialSpec;
 use crate::pipeline::mesh::{ExtrudeSpec, MeshSource};
 use crate::pipeline::physics::Model;
 use crate::pipeline::references::ReferenceSpec;
+use crate::pipeline::space::limiting;
 use crate::pipeline::{Document, Pipeline};
 use dgsuite_solve::flow::{Form, Law, Precision, Setup, SplitFlux, StepMeasure};
 use dgsuite_solve::incompressible::{
@@ -211,7 +211,10 @@ fn space(tree: &mut Tree, setup: &Setup) {
     }
     tree.default("space.riemann", text(setup.riemann.name()));
     if let Some(limiting) = setup.limiting {
-        limiter(tree, limiting);
+        let (key, all) = limiting::written(limiting);
+        if !tree.get(key).is_some_and(|node| matches!(node.value, Value::Text(_))) {
+            all.into_iter().for_each(|(path, value)| tree.default(path, value));
+        }
     }
     if let Some(polynomials) = setup.polynomials {
         tree.default(
@@ -239,26 +242,6 @@ fn space(tree: &mut Tree, setup: &Setup) {
                 Some(Cubature::Degree(degree)) => tree.default(key, number(degree as f64)),
                 Some(Cubature::Collocated) => tree.default(key, text("collocated")),
                 Some(Cubature::Nodes(_)) | None => {}
-            }
-        }
-    }
-}
-
-fn limiter(tree: &mut Tree, limiting: Limiting) {
-    match limiting {
-        Limiting::Positivity => tree.default("space.limiter", text("positivity")),
-        Limiting::Slopes(near) => {
-            if !tree.get("space.limiter").is_some_and(|node| matches!(node.value, Value::Text(_))) {
-                let word = if near == Neighbourhood::Faces { "faces" } else { "vertices" };
-                tree.default("space.limiter.barth-jespersen.neighbours", text(word));
-            }
-        }
-        Limiting::EntropyFilter(EntropyFilter { tolerance, gate, density }) => {
-            if !tree.get("space.shock").is_some_and(|node| matches!(node.value, Value::Text(_))) {
-                let key = |name: &str| format!("space.shock.entropy-filter.{name}");
-                tree.default(&key("tolerance"), number(tolerance));
-                tree.default(&key("gate"), text(if gate { "modal" } else { "none" }));
-                tree.default(&key("bounds"), text(if density { "density" } else { "entropy" }));
             }
         }
     }

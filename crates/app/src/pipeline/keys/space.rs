@@ -145,54 +145,10 @@ pub(super) const KEYS: &[Key] = &[
          largest wave speed of the convective term.",
     )
     .of(INCOMPRESSIBLE),
-    key(
-        "space.shock",
-        &[Words(&["none", "entropy-filter"]), Section],
-        Value("none"),
-        "How shocks are captured. `entropy-filter` damps the modes of elements with shocks, after each \
-         stage, until entropy and density are within the bounds of earlier states nearby, and keeps density \
-         and pressure positive.",
-    )
-    .of(GAS),
-    key("space.shock.entropy-filter", &[Section], Nothing, "The entropy filter with its parameters.").of(GAS),
-    key(
-        "space.shock.entropy-filter.tolerance",
-        &[Number(AtLeast(0.0))],
-        Value("1e-3"),
-        "The relative amount by which p/ρ^γ may fall below its bound, less than 1.",
-    )
-    .of(GAS),
-    key(
-        "space.shock.entropy-filter.gate",
-        &[Words(&["modal", "none"])],
-        Value("modal"),
-        "`modal` filters only elements whose highest modes of ρp are large, or whose density or pressure \
-         falls below half of that of the mean, so that smooth flow keeps its order; `none` filters all.",
-    )
-    .of(GAS),
-    key(
-        "space.shock.entropy-filter.bounds",
-        &[Words(&["density", "entropy"])],
-        Value("density"),
-        "Bounds of density and entropy, or of entropy alone.",
-    )
-    .of(GAS),
-    key(
-        "space.limiter",
-        &[Words(&["none", "positivity", "barth-jespersen"]), Section],
-        Value("none"),
-        "A limiter without sensor: `positivity` keeps density and pressure positive; `barth-jespersen` \
-         keeps values within the means of neighbours, as well.",
-    )
-    .of(GAS),
-    key("space.limiter.barth-jespersen", &[Section], Nothing, "The limiter of Barth and Jespersen.").of(GAS),
-    key(
-        "space.limiter.barth-jespersen.neighbours",
-        &[Words(&["faces", "vertices"])],
-        Value("faces"),
-        "The neighbours whose means bound the values: those with a common face, or with a common vertex.",
-    )
-    .of(GAS),
+];
+
+/// Those of the numerical integration, which stand behind those of limiters.
+pub(super) const CUBATURE: &[Key] = &[
     key(
         "space.cubature",
         &[Words(&["collocated", "2p", "3p", "4p"]), Section],
