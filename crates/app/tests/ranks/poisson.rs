@@ -61,7 +61,8 @@ fn poisson_on_ranks_leaves_the_files_of_one() {
         let case = Case::new(text);
         let whole = alone(&case, &["--output", "one"]);
         assert_eq!(whole["ranks"], 1);
-        assert_eq!(whole["linear"]["linelets"].is_object(), text == LAYERS, "{whole}");
+        let lines = whole["linear"]["linelets"]["lines"].as_u64();
+        assert!(lines.is_some_and(|lines| lines > 0), "{whole}");
         for ranks in [2, 3] {
             let results = format!("ranks-{ranks}");
             let args = ["--output", &results, "--set", "threads=1"];
