@@ -104,8 +104,8 @@ impl SmootherKind {
     /// The same on a device. On quadrilaterals and hexahedra alone linelets are the default at higher orders
     /// also where no element is thin, for their diagonal in the Gauss–Lobatto basis: at orders 3, 5 and 7
     /// hexahedra take 9, 10 and 8 iterations instead of 13, 20 and 20. A step of the smoother changes the
-    /// basis twice, which on GPUs costs as much as it saves up to order 4 (24³ hexahedra on an H200, orders 4,
-    /// 5 and 7: 8, 12 and 24 ms instead of 7, 15 and 32).
+    /// basis twice, which on GPUs costs as much as it saves up to order 4 (24³ hexahedra on an H200, orders
+    /// 4, 5 and 7: 8, 12 and 24 ms instead of 7, 15 and 32).
     fn suited_on(device: Device, order: usize, mesh: &Mesh) -> Self {
         let least = LOBATTO[usize::from(matches!(device, Device::Cuda(_)))];
         match Self::suited(order, mesh) {
@@ -307,9 +307,10 @@ impl SolverOptions {
     /// Returns the options with suitable defaults for a multiple of the usual penalty; before
     /// [`on`](Self::on).
     ///
-    /// Large penalties make functions stiff that jump between elements, and the coarse levels have to represent
-    /// those that do not: with 100 times the penalty the discontinuous space of order 1 takes 93 iterations on
-    /// triangles of order 3 and the continuous one 48; on squares 132, and 28 in the Gauss–Lobatto basis.
+    /// Large penalties make functions stiff that jump between elements, and the coarse levels have to
+    /// represent those that do not: with 100 times the penalty the discontinuous space of order 1 takes 93
+    /// iterations on triangles of order 3 and the continuous one 48; on squares 132, and 28 in the
+    /// Gauss–Lobatto basis.
     #[must_use]
     pub fn for_penalty(self, penalty: f64, order: usize, mesh: &Mesh) -> Self {
         let pmg = self.preconditioner == Preconditioning::PmgAmg;

@@ -1,9 +1,9 @@
 //! Whole steps of a smoother with linelets: launches of `elliptic_linelets_step.cu`.
 
-use super::super::Span;
-use super::super::transfer::{ChainText, argument};
-use super::super::universal::DeviceRows;
 use super::{CudaLinelets, FunctionTables, HEADER};
+use crate::cuda::elliptic::Span;
+use crate::cuda::elliptic::transfer::{ChainText, argument};
+use crate::cuda::elliptic::universal::DeviceRows;
 use crate::elliptic::LineletInverse;
 use crate::error::OpsError;
 use crate::lanes::panel::Rows;
