@@ -312,8 +312,6 @@ fn what_a_wall_with_a_model_does_not_have_is_refused() {
         ("boundaries.ymin.rotation={ omega: 1 }", "one with a model has a `velocity` of numbers"),
         ("boundaries.ymin.temperature=17 + x", "a number on a wall with a model"),
         ("boundaries.ymin.model=log-law", "expected one of: reichardt, spalding"),
-        ("time={ steady: { solver: newton } }", "a wall model"),
-        ("time={ scheme: esdirk32, dt: 0.1, end: 1 }", "a wall model"),
     ] {
         let outcome = case.dgsuite(&["check", "case.yaml", "--set", set]);
         let text = outcome.stderr + &outcome.stdout;

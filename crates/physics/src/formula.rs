@@ -35,7 +35,7 @@ pub use names::{NameError, Names};
 pub use table::{Table, TableError};
 
 use crate::graph::{Graph, Id, Node, Tape};
-use crate::real::Real;
+use crate::real::{Dual, Real};
 use crate::trace::{Sym, input, record};
 
 /// A parsed formula: a number as a function of the variables of its [`Names`].
@@ -145,6 +145,37 @@ impl Formula {
     pub fn trace<R: Real>(&self, values: &[R]) -> R {
         self.check_count(values.len());
         self.graph.eval(values, &[self.root])[0]
+    }
+
+    /// Returns it and its derivative along a direction of its first `n` variables, both as formulas of these
+    /// variables `w`, the direction `d_w`, and the other variables.
+    ///
+    /// ```
+    /// use dgsuite_physics::formula::{Formula, Names};
+    /// let f = Formula::parse("p^2*x", &Names::new(["p", "x"]))?;
+    /// let [value, derivative] = f.tangent(1);
+    /// assert_eq!(derivative.names(), ["p", "d_p", "x"]);
+    /// assert_eq!(value.eval(&[3.0, 0.5, 2.0]), 18.0);
+    /// assert_eq!(derivative.eval(&[3.0, 0.5, 2.0]), 6.0);
+    /// # Ok::<(), dgsuite_physics::formula::FormulaError>(())
+    /// ```
+    #[must_use]
+    pub fn tangent(&self, n: usize) -> [Self; 2] {
+        let own = self.graph.inputs();
+        let n = n.min(own.len());
+        let directions: Vec<String> = own[..n].iter().map(|name| format!("d_{name}")).collect();
+        let names: Vec<&str> =
+            own[..n].iter().chain(&directions).chain(&own[n..]).map(String::as_str).collect();
+        let part = |text: String, of: fn(Dual<Sym>) -> Sym| {
+            Self::record(&text, &names, |inputs| {
+                let varied = (0..n).map(|i| Dual::new(inputs[i], inputs[n + i]));
+                let values: Vec<Dual<Sym>> =
+                    varied.chain(inputs[2 * n..].iter().map(|x| Dual::constant(*x))).collect();
+                of(self.graph.eval_with_tips(&values, &[self.root])[0])
+            })
+        };
+        let derivative = format!("derivative of {}", self.text);
+        [part(self.text.clone(), |f| f.value), part(derivative, |f| f.derivative)]
     }
 
     /// Adds its nodes to a graph, and returns that of its value.

@@ -1,6 +1,6 @@
 //! A law and its linearisation as one law: the state and a direction, the flux and its derivative.
 
-use crate::boundary::Boundary;
+use crate::boundary::{AboveWall, Boundary};
 use crate::diffusion::{Diffusion, DiffusiveBoundary};
 use crate::exact::Exact;
 use crate::flux::{FaceMean, NumericalFlux};
@@ -353,6 +353,18 @@ where
     ) -> [R; M] {
         let (um, ub, data) = (dual(um), dual(ub), dual(data));
         halves(&self.0.normal_flux(&diffusion.0, &um, &ub, &dual_rows(grad), &constant(n), &data))
+    }
+}
+
+/// The state above the wall has a direction, the height has none.
+impl<V, B, const D: usize, const N: usize, const M: usize> AboveWall<Tangent<V, N>, D, M> for Tangent<B, N>
+where
+    V: Diffusion<D, N>,
+    B: AboveWall<V, D, N>,
+{
+    #[inline(always)]
+    fn wall_data<R: Real>(&self, diffusion: &Tangent<V, N>, above: &[R; M], n: &[R; D], height: R) -> [R; M] {
+        halves(&self.0.wall_data(&diffusion.0, &dual(above), &constant(n), Dual::constant(height)))
     }
 }
 

@@ -36,12 +36,12 @@ use dgsuite_amg::Gmres;
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{Host, Vector};
 use dgsuite_ops::cuda::CudaDiscretization;
-use dgsuite_ops::{Discretization, Form, OpsError, PackScalar};
+use dgsuite_ops::{Discretization, OpsError, PackScalar};
 use dgsuite_timeint::{NewtonStep, PseudoTime};
 
 use crate::SystemError;
 use crate::precision::Precision;
-use crate::setup::{BoundaryKind, Newton, ReactionTerm, Riemann, Setup};
+use crate::setup::{BoundaryKind, Newton, ReactionTerm, Setup};
 use crate::solves::Histories;
 use between::Between;
 pub use consistency::{Consistency, consistency};
@@ -59,32 +59,16 @@ use whole::Whole;
 /// Why a set-up has no Newton steps, as what to use instead; `None` if it has them.
 #[must_use]
 pub fn lacks(setup: &Setup) -> Option<String> {
-    let boundary = setup.boundaries.iter().find(|(_, kind)| {
-        matches!(kind, BoundaryKind::OfState { .. } | BoundaryKind::Own(_) | BoundaryKind::Open { .. })
-    });
-    let formulas = |term: &ReactionTerm| matches!(term, ReactionTerm::Formulas(_));
     let what = if setup.law.gas().is_none() {
         format!("Newton steps are for euler and navier-stokes, not for {}", setup.law.name())
     } else if setup.precision == Precision::Single {
         "Newton steps are in double precision: `precision: double`, or `solver: explicit`".to_owned()
     } else if setup.limiting.is_some() {
         "Newton steps have no limiter: leave `space.limiter` out, or `solver: explicit`".to_owned()
-    } else if setup.form == Form::Split {
-        "Newton steps have no split form: another `space.form`, or `solver: explicit`".to_owned()
-    } else if matches!(setup.riemann, Riemann::Own(_)) {
-        "Newton steps know the fluxes of dgsuite; `solver: explicit` for those of another crate".to_owned()
-    } else if let Some((name, kind)) = boundary {
-        format!(
-            "Newton steps have no derivative of the condition {} of `{name}` (data by formulas of the state, \
-             a wall model, or a condition of another crate); use numbers, or `solver: explicit`",
-            kind.name()
-        )
     } else if setup.newton.is_some() && is_insulated(setup) {
         "Newton steps do not keep the energy between walls of which none has a temperature, and the steady \
          state depends on it: `solver: explicit`, with steps of one size, keeps it"
             .to_owned()
-    } else if setup.reactions.iter().any(formulas) {
-        "Newton steps have no sources by formulas of the state; `solver: explicit` has".to_owned()
     } else {
         return None;
     };

@@ -2,7 +2,7 @@
 
 use dgsuite_ops::{PackScalar, TwoPoint, TwoPointKernels};
 use dgsuite_physics::two_point::{Central, KennedyGruber, Ranocha};
-use dgsuite_physics::{Advection, Euler, Law};
+use dgsuite_physics::{Advection, Euler, Law, Tangent, TwoPointFlux};
 
 /// The two-point flux of a split form. Advection has only the mean flux.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,5 +36,29 @@ where
             SplitFlux::KennedyGruber => Box::new(TwoPoint::<_, _, D, N> { law: *self, flux: KennedyGruber }),
             SplitFlux::Ranocha => Box::new(TwoPoint::<_, _, D, N> { law: *self, flux: Ranocha }),
         }
+    }
+}
+
+/// The two-point flux of a gas with its derivative along a direction; `M = 2N`.
+pub fn tangent<const D: usize, const N: usize, const M: usize>(
+    gas: Euler,
+    flux: SplitFlux,
+) -> Box<dyn TwoPointKernels<f64>>
+where
+    Euler: Law<D, N>,
+{
+    fn of<S, const D: usize, const N: usize, const M: usize>(
+        gas: Euler,
+        flux: S,
+    ) -> Box<dyn TwoPointKernels<f64>>
+    where
+        Euler: Law<D, N>,
+        S: TwoPointFlux<Euler, D, N>,
+    {
+        Box::new(TwoPoint::<_, _, D, M> { law: Tangent::<_, N>(gas), flux: Tangent::<_, N>(flux) })
+    }
+    match flux {
+        SplitFlux::KennedyGruber => of::<_, D, N, M>(gas, KennedyGruber),
+        SplitFlux::Ranocha => of::<_, D, N, M>(gas, Ranocha),
     }
 }

@@ -9,12 +9,18 @@ use dgsuite_basis::NodeSet;
 use dgsuite_basis::correction::Parameter;
 use dgsuite_gpu::comm::{Communicator, on_each, threads};
 use dgsuite_mesh::{Across, Mesh, Shape, generate};
+use dgsuite_ops::Height;
 use dgsuite_physics::closures::EddyViscosity;
+use dgsuite_physics::formula::{Formula, Names};
 use dgsuite_physics::navier_stokes::Viscosity;
-use dgsuite_physics::{Closure, Euler, Exact, Given, NavierStokes};
+use dgsuite_physics::trace::{StateRecording, Sym};
+use dgsuite_physics::{
+    Closure, Euler, Exact, Given, Hllc, ModelledWall, NavierStokes, Real, SlipLengthWall, WallModel,
+};
 use dgsuite_solve::flow::{BoundaryKind, Flow, Law, Precision, Riemann, Setup, SplitFlux};
 use dgsuite_solve::implicit::{consistency, lacks, rate_and_product};
-use dgsuite_solve::setup::Newton;
+use dgsuite_solve::own::{ModelSetting, flux, wall, wall_with_height};
+use dgsuite_solve::setup::{Newton, ReactionTerm};
 use dgsuite_timeint::NewtonStep;
 
 /// A smooth subsonic flow that varies in all directions, `(ρ, ρv, ρE)`.
@@ -154,7 +160,56 @@ fn cases() -> Vec<(&'static str, Setup)> {
         // Vreman's closure and sigma have kinks where a determinant vanishes.
         ("triangles, closed by Smagorinsky", of(Triangle, 3, closed(Closure::Smagorinsky), 2)),
         ("hexahedra, closed by WALE", of(Hexahedron, 2, closed(Closure::Wale), 2).collocated()),
+        ("quadrilaterals in split form", of(Quadrilateral, 3, euler(), 3).split(SplitFlux::Ranocha)),
+        ("hexahedra in split form", of(Hexahedron, 2, viscous(), 2).split(SplitFlux::KennedyGruber)),
+        ("formulas of the state", by_formulas(of(Triangle, 3, viscous(), 2))),
+        ("formulas of the state in space", by_formulas(of(Prism, 2, euler(), 1))),
+        ("flux and walls of another crate", own(of(Quadrilateral, 3, viscous(), 2))),
+        ("flux of another crate in space", own(of(Tetrahedron, 2, euler(), 1))),
     ]
+}
+
+/// With a drag and cooling, and a valve at the outlet, all by formulas of the state and of place.
+fn by_formulas(setup: Setup) -> Setup {
+    let dim = setup.mesh.dim();
+    let names = [&["rho", "u", "v"], &["w"][..dim - 2], &["p", "x", "y", "z"]].concat();
+    let names = Names::new(names);
+    let formula = |text: &str| Some(Formula::parse(text, &names).unwrap());
+    let mut formulas = vec![None; dim + 2];
+    formulas[1] = formula("-0.3*rho*u*sqrt(u^2 + v^2)*(1 + x)");
+    formulas[dim + 1] = formula("0.2*(0.7 - p/rho)*exp(-y)");
+    // The data of an outlet: unused numbers, then the pressure.
+    let valve = StateRecording::new(dim + 2, |w, t, x| {
+        let mut data = vec![Real::lit(0.0); w.len()];
+        data[w.len() - 1] = Sym::lit(0.6) + w[0] * w[1] * w[1] * (Sym::lit(0.3) + x[1]) + t;
+        data
+    });
+    let place = dgsuite_ops::place_and_time(&valve, dim, dim + 2);
+    let outlet = BoundaryKind::PressureOutlet {
+        p: Given::Prescribed,
+        temperature: None,
+        velocity: None,
+        data: Some(Arc::new(place)),
+    };
+    let outlet = BoundaryKind::OfState { kind: Box::new(outlet), formulas: Arc::new(valve) };
+    let mut boundaries = setup.boundaries;
+    boundaries.insert("xmax".to_owned(), outlet);
+    Setup { boundaries, reactions: vec![ReactionTerm::Formulas(formulas.into())], ..setup }
+}
+
+/// With a flux and conditions that another crate could bring: walls with slip, and with a model.
+fn own(setup: Setup) -> Setup {
+    let mut boundaries = setup.boundaries;
+    boundaries.insert("ymin".to_owned(), BoundaryKind::Own(wall(SlipLengthWall { length: 0.2 }, Some(0.2))));
+    if matches!(setup.law, Law::NavierStokes(_)) {
+        let model = WallModel::Reichardt;
+        let (temperature, velocity) = (Some(0.8), Some([0.1, 0.0, 0.0]));
+        let height = Height::Share(0.8);
+        let setting = ModelSetting { model, height, passes_heat: true, velocity };
+        let modelled = wall_with_height(ModelledWall { model, temperature, velocity }, setting);
+        boundaries.insert("ymax".to_owned(), BoundaryKind::Own(modelled));
+    }
+    Setup { boundaries, riemann: Riemann::Own(flux(Hllc)), ..setup }
 }
 
 fn largest(x: impl IntoIterator<Item = f64>) -> f64 {
@@ -248,12 +303,17 @@ fn several_ranks_take_the_steps_of_one_to_the_last_bit() {
         let steps: Vec<NewtonStep> = (0..5).map(|_| flow.newton_step().unwrap()).collect();
         (steps, flow.largest_rate().unwrap(), flow.save().fields)
     };
+    use Shape::{Quadrilateral, Triangle};
+    let whole = Newton::default();
     let few = Newton { factor_bytes: 0, ..Newton::default() };
     let cases = [
-        ("triangles and quadrilaterals", setup(&mixed(2, [5, 4, 0]), viscous(), 2), Newton::default()),
+        ("triangles and quadrilaterals", setup(&mixed(2, [5, 4, 0]), viscous(), 2), whole),
         ("their diagonal blocks", setup(&mixed(2, [5, 4, 0]), viscous(), 2), few),
-        ("all shapes in space", setup(&mixed(3, [5, 1, 1]), viscous(), 1), Newton::default()),
-        ("one shape on a rank", setup(&mixed(2, [4, 1, 0]), viscous(), 2), Newton::default()),
+        ("all shapes in space", setup(&mixed(3, [5, 1, 1]), viscous(), 1), whole),
+        ("split form", setup(&curved(Quadrilateral, 4), viscous(), 2).split(SplitFlux::Ranocha), whole),
+        ("formulas of the state", by_formulas(setup(&curved(Triangle, 3), viscous(), 2)), whole),
+        ("flux and walls of another crate", own(setup(&curved(Quadrilateral, 4), viscous(), 2)), whole),
+        ("one shape on a rank", setup(&mixed(2, [4, 1, 0]), viscous(), 2), whole),
     ];
     for (name, setup, newton) in cases {
         let setup = Setup { newton: Some(newton), ..setup };
@@ -399,12 +459,10 @@ fn set_ups_without_newton_steps_are_told_why() {
     let law = || Law::Euler { gamma: 1.4, gas_constant: 1.0 };
     let lack = |setup: &Setup| lacks(setup).unwrap_or_default();
     assert_eq!(lack(&setup(&mesh, law(), 2)), "");
-    assert!(lack(&setup(&mesh, law(), 2).split(SplitFlux::Ranocha)).contains("split"));
     let single = Setup { precision: Precision::Single, ..setup(&mesh, law(), 2) };
     assert!(lack(&single).contains("precision: double"));
-    let split = setup(&mesh, law(), 2).split(SplitFlux::Ranocha);
-    let refused = Flow::new(split, stream(2).as_ref(), 0.0).err().map(|error| error.to_string());
-    assert!(refused.is_some_and(|said| said.contains("no split form")));
+    let refused = Flow::new(single, stream(2).as_ref(), 0.0).err().map(|error| error.to_string());
+    assert!(refused.is_some_and(|said| said.contains("in double precision")));
     // Between walls without a temperature; an outlet or implicit steps in time are fine.
     let walls = ["xmin", "xmax", "ymin", "ymax"].map(|side| (side.to_owned(), BoundaryKind::SlipWall)).into();
     let closed = Setup { boundaries: walls, ..setup(&mesh, law(), 2) };

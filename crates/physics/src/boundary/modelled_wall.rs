@@ -104,7 +104,7 @@ where
         let relative = wall.map_or(v, |wall| array!(D, |d| v[d] - wall[d]));
         let normal = dot(&relative, n);
         let along = array!(D, |d| relative[d] - normal * n[d]);
-        let speed = dot(&along, &along).sqrt();
+        let speed = dot(&along, &along).sqrt_of_squares();
         let warm = R::lit(-0.5).mul_add(dot(&v, &v), above[N - 1] * inverse);
         let cold = self.temperature.map(|t| diffusion.internal_energy(R::param("wall_temperature", t)));
         let (energy, density) = match cold {

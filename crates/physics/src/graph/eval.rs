@@ -1,7 +1,7 @@
 //! Evaluates a graph over any number type.
 
 use super::fold::{apply_binary, apply_unary};
-use super::{Graph, Id, Node};
+use super::{Graph, Id, Node, Unary};
 use crate::real::Real;
 
 /// The value of a node.
@@ -26,17 +26,34 @@ impl Graph {
     /// # Panics
     /// If `inputs` has fewer entries than [`Graph::inputs`].
     pub fn eval<R: Real>(&self, inputs: &[R], outputs: &[Id]) -> Vec<R> {
+        self.eval_by(apply_unary, inputs, outputs)
+    }
+
+    /// As [`eval`](Self::eval); the derivative of a root of zero is zero, as at the tip of the cone
+    /// `sqrt(u^2 + v^2)`.
+    pub fn eval_with_tips<R: Real>(&self, inputs: &[R], outputs: &[Id]) -> Vec<R> {
+        let unary = |op, a: R| if op == Unary::Sqrt { a.sqrt_of_squares() } else { apply_unary(op, a) };
+        self.eval_by(unary, inputs, outputs)
+    }
+
+    fn eval_by<R: Real>(&self, unary: impl Fn(Unary, R) -> R, inputs: &[R], outputs: &[Id]) -> Vec<R> {
         let live = self.live(outputs);
         let mut values: Vec<Option<Value<R>>> = vec![None; self.nodes().len()];
         for (i, node) in self.nodes().iter().enumerate() {
             if live[i] {
-                values[i] = Some(self.value_of(node, inputs, &values));
+                values[i] = Some(self.value_of(node, &unary, inputs, &values));
             }
         }
         outputs.iter().map(|o| number(&values, *o)).collect()
     }
 
-    fn value_of<R: Real>(&self, node: &Node, inputs: &[R], values: &[Option<Value<R>>]) -> Value<R> {
+    fn value_of<R: Real>(
+        &self,
+        node: &Node,
+        unary: &impl Fn(Unary, R) -> R,
+        inputs: &[R],
+        values: &[Option<Value<R>>],
+    ) -> Value<R> {
         let n = |id: Id| number(values, id);
         let c = |id: Id| condition(values, id);
         match *node {
@@ -47,7 +64,7 @@ impl Graph {
             }
             Node::Literal(bits) => Value::Number(R::lit(f64::from_bits(bits))),
             Node::Bool(b) => Value::Condition(R::lit(0.0).lt(if b { R::lit(1.0) } else { R::lit(0.0) })),
-            Node::Unary(op, a) => Value::Number(apply_unary(op, n(a))),
+            Node::Unary(op, a) => Value::Number(unary(op, n(a))),
             Node::Binary(op, a, b) => Value::Number(apply_binary(op, n(a), n(b))),
             Node::LessEqual(a, b) => Value::Condition(n(a).le(n(b))),
             Node::Less(a, b) => Value::Condition(n(a).lt(n(b))),

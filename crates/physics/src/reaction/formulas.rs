@@ -6,6 +6,7 @@ use crate::exact::Exact;
 use crate::formula::Formula;
 use crate::law::Law;
 use crate::real::{Dual, Real, array};
+use crate::tangent::Tangent;
 use std::sync::Arc;
 
 /// Source terms `S_k(w, x)` by formulas in the primitive unknowns `w` of a law and the place `x`, with the
@@ -65,6 +66,23 @@ impl<L, const D: usize> FormulaReaction<L, D> {
             largest = sums.into_iter().filter(|sum| sum.is_finite()).fold(largest, f64::max);
         }
         largest
+    }
+
+    /// Returns the source terms and their derivatives along a direction as formulas, in the unknowns of the
+    /// tangent law: `(S(w, x), ∂S/∂w v)` with the primitive unknowns and their direction `(w, v)`.
+    #[must_use]
+    pub fn tangent<const N: usize>(&self) -> FormulaReaction<Tangent<L, N>, D>
+    where
+        L: Law<D, N>,
+    {
+        let pairs: Vec<Option<[Formula; 2]>> =
+            (0..N).map(|k| self.formulas.get(k)?.as_ref().map(|formula| formula.tangent(N))).collect();
+        let part = |i: usize| pairs.iter().map(move |pair| pair.as_ref().map(|pair| pair[i].clone()));
+        FormulaReaction {
+            law: Tangent(self.law.clone()),
+            formulas: part(0).chain(part(1)).collect(),
+            stiffness: self.stiffness,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::{Sym, input, record};
 use crate::graph::{Graph, Id, Node, Tape};
-use crate::real::Real;
+use crate::real::{Dual, Real};
 
 /// Some numbers as functions of the primitive unknowns `w` of a law, of place and of time.
 ///
@@ -34,6 +34,26 @@ impl StateRecording {
         let time = Node::Input(n as u32 + 3);
         let moving = graph.iter().any(|(id, node)| live[id.index()] && node == time);
         Self { tape: Tape::new(&graph, &outputs), graph, outputs, moving }
+    }
+
+    /// Returns the numbers, then their derivatives along a direction, `∂f/∂w v`, as functions of the unknowns
+    /// and the direction `(w, v)`, of place and of time.
+    ///
+    /// ```
+    /// use dgsuite_physics::trace::StateRecording;
+    /// let square = StateRecording::new(1, |w, _, x| vec![w[0] * w[0] * x[0]]);
+    /// assert_eq!(square.tangent().eval(&[3.0, 0.5], &[2.0, 0.0, 0.0], 0.0), [18.0, 6.0]);
+    /// ```
+    #[must_use]
+    pub fn tangent(&self) -> Self {
+        let n = self.graph.inputs().len() - 4;
+        Self::new(2 * n, |w, t, x| {
+            let unknowns = (0..n).map(|k| Dual::new(w[k], w[n + k]));
+            let rest = x.iter().chain([&t]).map(|x| Dual::constant(*x));
+            let inputs: Vec<Dual<Sym>> = unknowns.chain(rest).collect();
+            let f = self.graph.eval_with_tips(&inputs, &self.outputs);
+            f.iter().map(|f| f.value).chain(f.iter().map(|f| f.derivative)).collect()
+        })
     }
 
     /// Returns the number of outputs.
@@ -68,6 +88,14 @@ impl StateRecording {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_derivative_of_a_length_is_zero_at_rest() {
+        let f = StateRecording::new(2, |w, t, _| vec![(w[0] * w[0] + w[1] * w[1]).sqrt() * t]);
+        let tangent = f.tangent();
+        assert_eq!(tangent.eval(&[0.0, 0.0, 1.0, 2.0], &[0.0; 3], 4.0), [0.0, 0.0]);
+        assert_eq!(tangent.eval(&[3.0, 4.0, 1.0, 2.0], &[0.0; 3], 5.0), [25.0, 11.0]);
+    }
 
     #[test]
     fn batches_have_the_values_of_single_points() {

@@ -7,10 +7,10 @@ use dgsuite_gpu::cuda::Cuda;
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
     BoundaryBinding, BoundaryKernel, BoundaryOf, DiffusionKernels, Diffusive, DiffusiveBoundaryOf,
-    Discretization, Equation, Form, PackScalar, PointKernels, Pointwise, Ranks, Reacting, ReactionKernels,
-    WithDiffusion,
+    Discretization, Equation, Form, OfState, PackScalar, PointKernels, Pointwise, Ranks, Reacting,
+    ReactingByFormulas, ReactionKernels, WithDiffusion,
 };
-use dgsuite_physics::reaction::{BodyForce, Sponge};
+use dgsuite_physics::reaction::{BodyForce, FormulaReaction, Sponge};
 use dgsuite_physics::{
     Boundary, CurvedSlipWall, Diffusion, DiffusiveBoundary, Euler, Exact, FarField, Law as Formulas,
     NavierStokes, SlipWall, Symmetry, Tangent, gas_fluxes,
@@ -19,6 +19,7 @@ use dgsuite_physics::{
 use crate::SystemError;
 use crate::setup::formulas::{in_setup, match_condition};
 use crate::setup::{BoundaryKind, Law, ReactionTerm, Riemann, Setup};
+use crate::two_point::tangent as tangent_of;
 
 fn unavailable(setup: &Setup, what: impl Into<String>) -> SystemError {
     SystemError::Unavailable { law: setup.law.name(), what: what.into() }
@@ -70,32 +71,45 @@ pub(super) fn on_device<T: PackScalar>(
 
 /// The tangent equation of a set-up.
 fn equation(setup: &Setup) -> Result<Parts, SystemError> {
-    if setup.form == Form::Split {
-        return Err(unavailable(setup, "in split form by Newton steps"));
-    }
     match (&setup.law, setup.mesh.dim()) {
         (Law::Euler { gamma, gas_constant }, dim) => {
             let gas = Euler { gamma: *gamma };
             match dim {
-                2 => build::<2, 4, 8, 5>(setup, flux_2d(setup, gas)?, None, &|kind| {
-                    inviscid::<2, 4, 8>(gas, *gas_constant, kind)
+                2 => build::<2, 4, 8, 5>(setup, gas, flux_2d(setup, gas), None, &|kind| match kind {
+                    BoundaryKind::Own(own) => Some(own.plane_tangent(gas)),
+                    kind => inviscid::<2, 4, 8>(gas, *gas_constant, kind),
                 }),
-                _ => build::<3, 5, 10, 6>(setup, flux_3d(setup, gas)?, None, &|kind| {
-                    inviscid::<3, 5, 10>(gas, *gas_constant, kind)
+                _ => build::<3, 5, 10, 6>(setup, gas, flux_3d(setup, gas), None, &|kind| match kind {
+                    BoundaryKind::Own(own) => Some(own.space_tangent(gas)),
+                    kind => inviscid::<3, 5, 10>(gas, *gas_constant, kind),
                 }),
             }
         }
-        (Law::NavierStokes(viscous), 2) => {
-            let diffusion = Box::new(Diffusive::<_, 2, 8> { diffusion: Tangent::<_, 4>(*viscous) });
-            build::<2, 4, 8, 5>(setup, flux_2d(setup, viscous.gas)?, Some(diffusion), &|kind| {
-                self::viscous::<2, 4, 8>(*viscous, kind)
-            })
-        }
-        (Law::NavierStokes(viscous), _) => {
-            let diffusion = Box::new(Diffusive::<_, 3, 10> { diffusion: Tangent::<_, 5>(*viscous) });
-            build::<3, 5, 10, 6>(setup, flux_3d(setup, viscous.gas)?, Some(diffusion), &|kind| {
-                self::viscous::<3, 5, 10>(*viscous, kind)
-            })
+        (Law::NavierStokes(law), dim) => {
+            let gas = law.gas;
+            match dim {
+                2 => {
+                    let diffusion = Box::new(Diffusive::<_, 2, 8> { diffusion: Tangent::<_, 4>(*law) });
+                    build::<2, 4, 8, 5>(
+                        setup,
+                        gas,
+                        flux_2d(setup, gas),
+                        Some(diffusion),
+                        &|kind| match kind {
+                            BoundaryKind::Own(own) => Some(own.viscous_plane_tangent(*law)),
+                            kind => viscous::<2, 4, 8>(*law, kind),
+                        },
+                    )
+                }
+                _ => {
+                    let diffusion = Box::new(Diffusive::<_, 3, 10> { diffusion: Tangent::<_, 5>(*law) });
+                    build::<3, 5, 10, 6>(setup, gas, flux_3d(setup, gas), Some(diffusion), &|kind| match kind
+                    {
+                        BoundaryKind::Own(own) => Some(own.viscous_space_tangent(*law)),
+                        kind => viscous::<3, 5, 10>(*law, kind),
+                    })
+                }
+            }
         }
         _ => Err(unavailable(setup, "by Newton steps")),
     }
@@ -103,49 +117,59 @@ fn equation(setup: &Setup) -> Result<Parts, SystemError> {
 
 /// The numerical flux that is chosen, with its derivative, from the rows of `gas_fluxes!`.
 macro_rules! flux {
-    ($name:ident, $d:literal, $n:literal, $m:literal) => {
-        fn $name(setup: &Setup, gas: Euler) -> Result<Box<dyn PointKernels<f64>>, SystemError> {
-            gas_fluxes!(match_flux! { setup, gas, $d, $n, $m; })
+    ($name:ident, $own:ident, $d:literal, $n:literal, $m:literal) => {
+        fn $name(setup: &Setup, gas: Euler) -> Box<dyn PointKernels<f64>> {
+            gas_fluxes!(match_flux! { setup, gas, $own, $d, $n, $m; })
         }
     };
 }
 
 macro_rules! match_flux {
-    ($setup:ident, $gas:ident, $d:literal, $n:literal, $m:literal;
+    ($setup:ident, $gas:ident, $own:ident, $d:literal, $n:literal, $m:literal;
      $($variant:ident $word:literal $value:expr, $text:literal;)*) => {
         match $setup.riemann {
             $(Riemann::$variant => {
                 let flux = Tangent::<_, $n>(in_setup::<Euler, _, $d, $n>($value, $setup));
-                Ok(Box::new(Pointwise::<_, _, $d, $m> { law: Tangent::<_, $n>($gas), flux }))
+                Box::new(Pointwise::<_, _, $d, $m> { law: Tangent::<_, $n>($gas), flux })
             })*
-            Riemann::Own(_) => Err(unavailable($setup, "by Newton steps with a flux of another crate")),
+            Riemann::Own(flux) => flux.0.$own($gas),
         }
     };
 }
 
-flux!(flux_2d, 2, 4, 8);
-flux!(flux_3d, 3, 5, 10);
+flux!(flux_2d, plane_tangent, 2, 4, 8);
+flux!(flux_3d, space_tangent, 3, 5, 10);
 
 /// Assembles the equation; `C = N + 1`, the coefficients of a sponge.
 fn build<const D: usize, const N: usize, const M: usize, const C: usize>(
     setup: &Setup,
+    gas: Euler,
     kernels: Box<dyn PointKernels<f64>>,
     diffusion: Option<Box<dyn DiffusionKernels<f64>>>,
     condition: &dyn Fn(&BoundaryKind) -> Option<Box<dyn BoundaryKernel<f64>>>,
 ) -> Result<Parts, SystemError>
 where
+    Euler: Formulas<D, N>,
     Reacting<Tangent<Sponge, N>, M, C>: ReactionKernels<f64>,
     Reacting<Tangent<BodyForce, N>, M, D>: ReactionKernels<f64>,
+    ReactingByFormulas<Tangent<Euler, N>, D, M>: ReactionKernels<f64>,
 {
     let binding = |(name, kind): (&String, &BoundaryKind)| {
         let what = || format!("by Newton steps with the condition {} of boundary {name}", kind.name());
-        let kernel = condition(kind).ok_or_else(|| unavailable(setup, what()))?;
+        let kernel: Option<Box<dyn BoundaryKernel<f64>>> = match kind {
+            BoundaryKind::OfState { kind, formulas } => condition(kind).map(|condition| {
+                let (law, formulas) = (Tangent::<_, N>(gas), Arc::new(formulas.tangent()));
+                Box::new(OfState::<_, _, D, M> { law, formulas, condition }) as Box<_>
+            }),
+            kind => condition(kind),
+        };
+        let kernel = kernel.ok_or_else(|| unavailable(setup, what()))?;
         let data = kind.data().map(|data| Arc::new(Tangent::<_, N>(data)) as Arc<dyn Exact>);
         Ok(BoundaryBinding { name: name.clone(), kernel, data })
     };
     let bindings = setup.boundaries.iter().map(binding).collect::<Result<Vec<_>, SystemError>>()?;
-    let reaction = |term: &ReactionTerm| -> Result<Box<dyn ReactionKernels<f64>>, SystemError> {
-        Ok(match term {
+    let reaction = |term: &ReactionTerm| -> Box<dyn ReactionKernels<f64>> {
+        match term {
             ReactionTerm::Sponge(coefficients) => Box::new(Reacting::<_, M, C> {
                 reaction: Tangent::<_, N>(Sponge),
                 coefficients: Arc::clone(coefficients),
@@ -154,14 +178,19 @@ where
                 reaction: Tangent::<_, N>(BodyForce),
                 coefficients: Arc::clone(coefficients),
             }),
-            ReactionTerm::Formulas(_) => {
-                return Err(unavailable(setup, "by Newton steps with sources by formulas of the state"));
+            ReactionTerm::Formulas(formulas) => {
+                // Steps are those of the equation itself.
+                let own =
+                    FormulaReaction::<_, D> { law: gas, formulas: Arc::clone(formulas), stiffness: 0.0 };
+                Box::new(ReactingByFormulas::<_, D, M> { reaction: own.tangent::<N>() })
             }
-        })
+        }
     };
-    let reactions = setup.reactions.iter().map(reaction).collect::<Result<Vec<_>, SystemError>>()?;
+    let reactions = setup.reactions.iter().map(reaction).collect();
+    let two_point = (setup.form == Form::Split).then(|| tangent_of::<D, N, M>(gas, setup.split_flux));
     let length = setup.filter_width.clone();
-    let equation = Equation { diffusion, eta: setup.eta, length, reactions, ..Equation::from(kernels) };
+    let equation =
+        Equation { diffusion, two_point, eta: setup.eta, length, reactions, ..Equation::from(kernels) };
     Ok((equation, bindings))
 }
 

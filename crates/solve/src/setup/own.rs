@@ -44,7 +44,7 @@ use dgsuite_ops::{
     WithDataAbove, WithDiffusion,
 };
 use dgsuite_physics::{
-    AboveWall, Boundary, DiffusiveBoundary, Euler, NavierStokes, NumericalFlux, WallModel,
+    AboveWall, Boundary, DiffusiveBoundary, Euler, NavierStokes, NumericalFlux, Tangent, WallModel,
 };
 
 /// A numerical flux of a gas in the plane and in space, in double and in single precision.
@@ -63,6 +63,12 @@ pub trait OwnFlux: fmt::Debug + Send + Sync {
 
     /// [`space`](Self::space) in single precision.
     fn space_single(&self, law: Euler) -> Box<dyn PointKernels<f32>>;
+
+    /// [`plane`](Self::plane) with its derivative along a direction, for implicit steps.
+    fn plane_tangent(&self, law: Euler) -> Box<dyn PointKernels<f64>>;
+
+    /// [`space`](Self::space) with its derivative along a direction.
+    fn space_tangent(&self, law: Euler) -> Box<dyn PointKernels<f64>>;
 }
 
 #[derive(Debug)]
@@ -92,6 +98,14 @@ where
 
     fn space_single(&self, law: Euler) -> Box<dyn PointKernels<f32>> {
         Box::new(Pointwise::<_, _, 3, 5> { law, flux: self.0 })
+    }
+
+    fn plane_tangent(&self, law: Euler) -> Box<dyn PointKernels<f64>> {
+        Box::new(Pointwise::<_, _, 2, 8> { law: Tangent::<_, 4>(law), flux: Tangent::<_, 4>(self.0) })
+    }
+
+    fn space_tangent(&self, law: Euler) -> Box<dyn PointKernels<f64>> {
+        Box::new(Pointwise::<_, _, 3, 10> { law: Tangent::<_, 5>(law), flux: Tangent::<_, 5>(self.0) })
     }
 }
 
@@ -179,6 +193,18 @@ pub trait OwnCondition: fmt::Debug + Send + Sync {
 
     /// [`viscous_space`](Self::viscous_space) in single precision.
     fn viscous_space_single(&self, law: NavierStokes) -> Box<dyn BoundaryKernel<f32>>;
+
+    /// [`plane`](Self::plane) with its derivative along a direction, for implicit steps.
+    fn plane_tangent(&self, law: Euler) -> Box<dyn BoundaryKernel<f64>>;
+
+    /// [`space`](Self::space) with its derivative along a direction.
+    fn space_tangent(&self, law: Euler) -> Box<dyn BoundaryKernel<f64>>;
+
+    /// [`viscous_plane`](Self::viscous_plane) with its derivative along a direction.
+    fn viscous_plane_tangent(&self, law: NavierStokes) -> Box<dyn BoundaryKernel<f64>>;
+
+    /// [`viscous_space`](Self::viscous_space) with its derivative along a direction.
+    fn viscous_space_tangent(&self, law: NavierStokes) -> Box<dyn BoundaryKernel<f64>>;
 }
 
 #[derive(Debug)]
@@ -199,6 +225,22 @@ macro_rules! kernels {
             let condition = self.condition;
             let diffusive = DiffusiveBoundaryOf::<_, _, $d, $n> { diffusion: law, condition };
             Box::new(WithDiffusion::<$t> { inviscid: self.$gas(law.gas), diffusive: Box::new(diffusive) })
+        }
+    };
+}
+
+/// Likewise with the derivative along a direction; `$m` is twice `$n`.
+macro_rules! tangent_kernels {
+    ($gas:ident, $viscous:ident, $d:literal, $n:literal, $m:literal) => {
+        fn $gas(&self, law: Euler) -> Box<dyn BoundaryKernel<f64>> {
+            let (law, condition) = (Tangent::<_, $n>(law), Tangent::<_, $n>(self.condition));
+            Box::new(BoundaryOf::<_, _, $d, $m> { law, condition })
+        }
+
+        fn $viscous(&self, law: NavierStokes) -> Box<dyn BoundaryKernel<f64>> {
+            let (diffusion, condition) = (Tangent::<_, $n>(law), Tangent::<_, $n>(self.condition));
+            let diffusive = DiffusiveBoundaryOf::<_, _, $d, $m> { diffusion, condition };
+            Box::new(WithDiffusion::<f64> { inviscid: self.$gas(law.gas), diffusive: Box::new(diffusive) })
         }
     };
 }
@@ -228,6 +270,8 @@ where
     kernels!(space, viscous_space, f64, 3, 5);
     kernels!(plane_single, viscous_plane_single, f32, 2, 4);
     kernels!(space_single, viscous_space_single, f32, 3, 5);
+    tangent_kernels!(plane_tangent, viscous_plane_tangent, 2, 4, 8);
+    tangent_kernels!(space_tangent, viscous_space_tangent, 3, 5, 10);
 }
 
 /// Makes a boundary condition known, for [`BoundaryKind::Own`](crate::setup::BoundaryKind::Own).
@@ -285,6 +329,22 @@ macro_rules! kernels_above {
     };
 }
 
+/// Likewise with the derivative along a direction.
+macro_rules! tangent_kernels_above {
+    ($gas:ident, $viscous:ident, $d:literal, $n:literal, $m:literal) => {
+        fn $gas(&self, law: Euler) -> Box<dyn BoundaryKernel<f64>> {
+            self.wall.$gas(law)
+        }
+
+        fn $viscous(&self, law: NavierStokes) -> Box<dyn BoundaryKernel<f64>> {
+            let Self { wall, setting: ModelSetting { height, .. } } = self;
+            let (diffusion, condition) = (Tangent::<_, $n>(law), Tangent::<_, $n>(wall.condition));
+            let above = AboveWallOf::<_, _, $d, $m> { diffusion, condition, height: *height };
+            Box::new(WithDataAbove::<f64> { condition: wall.$viscous(law), above: Box::new(above) })
+        }
+    };
+}
+
 impl<B> OwnCondition for AboveOf<B>
 where
     B: Boundary<Euler, 2, 4> + Boundary<Euler, 3, 5> + Copy + fmt::Debug,
@@ -335,6 +395,8 @@ where
     kernels_above!(space, viscous_space, f64, 3, 5);
     kernels_above!(plane_single, viscous_plane_single, f32, 2, 4);
     kernels_above!(space_single, viscous_space_single, f32, 3, 5);
+    tangent_kernels_above!(plane_tangent, viscous_plane_tangent, 2, 4, 8);
+    tangent_kernels_above!(space_tangent, viscous_space_tangent, 3, 5, 10);
 }
 
 /// [`wall`] for a wall whose friction and heat flux follow from the state at a height above it, by a model.

@@ -30,7 +30,7 @@ pub(super) const KEYS: &[Key] = &[
         Says("`lserk54`; `ssprk43` with a limiter; `rdpk35` with `adaptive`"),
         "The Runge-Kutta scheme. `rk2` is the midpoint rule; `rdpk35` estimates its error. `esdirk32` and `esdirk43` are \
          implicit, of order 3 and 4, with an estimate of their error (euler and navier-stokes, \
-         no limiter, not in split form, in double precision): steps can be tens to thousands of explicit ones.",
+         no limiter, in double precision): steps can be tens to thousands of explicit ones.",
     )
     .of(EXPLICIT),
     key(
@@ -153,8 +153,7 @@ pub(super) const KEYS: &[Key] = &[
         Says("`newton`; `explicit` if the file has one of `local_steps`, `damping`, `scheme`, `cfl`, `dt`, \
               `adaptive` and `retries`"),
         "How the steady state is reached: by explicit steps in time, or by implicit Newton steps with exact \
-         products of the Jacobian, tens instead of many thousands (in double precision, without a limiter, \
-         not in split form).",
+         products of the Jacobian, tens instead of many thousands (in double precision, without a limiter).",
     )
     .of(GAS),
     key(
