@@ -487,10 +487,16 @@ fn runs_on_an_emulated_device_are_those_of_the_cpu() {
             // As are residuals. Order one would have no blocks.
             beginning = beginning.replace("order: 1", "order: 2, basis: nodal").replace("[2, 2]", "[2, 1]");
             beginning = beginning.replace("dirichlet, rho: 1, u: y", "dirichlet, rho: a, u: a*y");
+            // Formulas of the state: a drag, and a valve at the outlet.
+            let valve = "pressure-outlet, p: 1 + 0.2*rho*u*abs(u)";
+            beginning = beginning.replace("pressure-outlet, p: 1", valve);
+            let drag = "  source: { rho_u: -0.3*u*sqrt(u^2 + v^2) }\nspace:";
+            beginning = beginning.replace("space:", drag);
         } else if name == "implicit" {
-            // As are errors of stages. What enters depends on time.
+            // As are errors of stages. What enters depends on time; the form is a split one.
+            beginning = beginning.replace("shape: tri", "shape: quad").replace("[2, 2]", "[2, 1]");
             let enters = ["dirichlet, rho: 1 + 0.1*sin(2*pi*x)", "dirichlet, rho: 1 + 0.1*sin(2*pi*(x - t))"];
-            beginning = beginning.replace("order: 1", "order: 2, basis: nodal").replace(enters[0], enters[1]);
+            beginning = beginning.replace("order: 1", "order: 2, form: split").replace(enters[0], enters[1]);
         }
         let case = Case::new(&format!("{beginning}{rest}"));
         let mut cpu = run(&case, "cpu", Command::new(program));

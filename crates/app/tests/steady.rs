@@ -275,6 +275,35 @@ fn newton_steps_are_refused_where_they_have_no_derivative() {
     );
 }
 
+/// A stream with drag over a wall with a model, to a valve, in split form.
+const FORMULAS: &str = "\
+title: Formulas of the state
+mesh: { generate: { shape: quad, cells: [3, 2], min: [0, 0], max: [3, 1] } }
+physics: { model: navier-stokes, viscosity: 1e-3, source: { rho_u: '-0.1*rho*u*sqrt(u^2 + v^2)' } }
+space: { order: 2, riemann: roe, form: split }
+initial: { rho: 1, u: 0, v: 0, p: 1/1.4 }
+boundaries:
+  xmin: { type: far-field, rho: 1, u: 0.4, v: 0, p: 1/1.4 }
+  xmax: { type: pressure-outlet, p: 1/1.4 + 0.1*rho*u*abs(u) }
+  ymin: { type: no-slip-wall, model: reichardt, exchange: 0.6, temperature: 1 }
+  ymax: { type: far-field, rho: 1, u: 0.4, v: 0, p: 1/1.4 }
+output: { fields: none, checkpoint: none }
+monitors: [ { forces: { boundary: ymin, reference: { density: 1, velocity: 0.4, length: 3 } } } ]
+";
+
+/// From rest, where the derivative of the speed is that of the tip of a cone.
+#[test]
+fn newton_steps_find_the_flow_of_explicit_ones_with_formulas_and_a_wall_model_in_split_form() {
+    let case = Case::new(FORMULAS);
+    let run = |steady: &str| case.run(&["--set", &format!("time={{ steady: {{ {steady} }} }}")]);
+    let (newton, explicit) = (run("tolerance: 1e-10"), run("tolerance: 1e-8, solver: explicit"));
+    assert!(number(&newton, "/newton/steps") < 20.0 && explicit["newton"].is_null(), "{newton}");
+    for of in ["cd", "cl", "cm", "heat"] {
+        let [a, b] = [&newton, &explicit].map(|summary| number(summary, &format!("/forces/ymin/{of}")));
+        assert!((a - b).abs() < 1e-6 * (0.01 + a.abs()) && a != 0.0, "{of}: {a} and {b}");
+    }
+}
+
 /// A viscous stream over a bump; all that a force depends on depends on the constants.
 const BUMP: &str = "\
 title: Derivatives of forces

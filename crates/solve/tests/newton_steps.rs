@@ -9,7 +9,7 @@ use dgsuite_basis::NodeSet;
 use dgsuite_basis::correction::Parameter;
 use dgsuite_gpu::comm::{Communicator, on_each, threads};
 use dgsuite_mesh::{Across, Mesh, Shape, generate};
-use dgsuite_ops::Height;
+use dgsuite_ops::{Form, Height};
 use dgsuite_physics::closures::EddyViscosity;
 use dgsuite_physics::formula::{Formula, Names};
 use dgsuite_physics::navier_stokes::Viscosity;
@@ -219,7 +219,9 @@ fn largest(x: impl IntoIterator<Item = f64>) -> f64 {
 #[test]
 fn products_are_derivatives_of_the_rate() {
     for (name, setup) in cases() {
-        let smooth = Smooth { dim: setup.mesh.dim(), size: 0.05 };
+        // Two-point fluxes differ in the third order of their jumps.
+        let size = if setup.form == Form::Split { 0.2 } else { 0.05 };
+        let smooth = Smooth { dim: setup.mesh.dim(), size };
         let mut flow = Flow::new(setup.clone(), &smooth, 0.0).unwrap();
         let u = flow.save().fields;
         let v = scattered(u.len(), 7);
@@ -241,7 +243,7 @@ fn products_are_derivatives_of_the_rate() {
         let after = flow.save().fields;
         let taken = after.iter().zip(&u).zip(&rate).map(|((a, b), r)| (a - b) / dt - r);
         let error = largest(taken) / largest(rate.iter().copied());
-        assert!(error < 1e-4, "{name}: {error:.1e}");
+        assert!(error < 2e-5, "{name}: {error:.1e}");
     }
 }
 

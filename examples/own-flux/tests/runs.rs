@@ -41,6 +41,12 @@ fn flux_condition_and_monitor_run_on_cpu_and_device() {
     let mean = number(&own, "mean_mach");
     assert!(other != mean && (other / mean - 1.0).abs() < 0.01, "{other:e} {mean:e}");
 
+    // Implicit steps have the derivatives of both.
+    let implicit = ["--set", "time={ scheme: esdirk43, dt: 0.1, end: 1 }"];
+    let implicit = run(Command::new(PROGRAM), &at("implicit"), &implicit);
+    let difference = number(&implicit, "mean_mach") / mean - 1.0;
+    assert!(difference.abs() < 1e-2 && implicit["newton"]["linear_iterations"].is_u64(), "{difference:e}");
+
     let emulator = match Emulator::plain() {
         Ok(emulator) => emulator,
         Err(e @ ShimError::NoCompiler { .. }) => {
