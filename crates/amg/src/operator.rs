@@ -134,8 +134,10 @@ pub trait Preconditioner<V: Vector> {
     /// # Panics
     /// If a length does not fit.
     fn relax_from_zero(&mut self, beta: f64, b: &V, x: &mut V, z: &mut V) {
-        self.apply(b, z);
-        x.axpby(beta, z, 0.0);
+        if !self.step(beta, b, None, x) {
+            self.apply(b, z);
+            x.axpby(beta, z, 0.0);
+        }
     }
 
     /// A further step of a smoother: `y ← x + β M⁻¹ (b − A x)`, with `A x` in `r`; `r` and `z` are
@@ -144,9 +146,20 @@ pub trait Preconditioner<V: Vector> {
     /// # Panics
     /// If a length does not fit.
     fn relax(&mut self, beta: f64, b: &V, r: &mut V, z: &mut V, x: &V, y: &mut V) {
-        r.axpby(1.0, b, -1.0);
-        self.apply(r, z);
-        y.lincomb(0.0, &[(1.0, x), (beta, z)]);
+        if !self.step(beta, b, Some([x, r]), y) {
+            r.axpby(1.0, b, -1.0);
+            self.apply(r, z);
+            y.lincomb(0.0, &[(1.0, x), (beta, z)]);
+        }
+    }
+
+    /// A whole step of a smoother, `y ← x + β M⁻¹ (b − A x)` from `[x, A x]` or `y ← β M⁻¹ b` without them,
+    /// if it takes fewer passes over the vectors than its parts. Returns whether the step was done.
+    ///
+    /// # Panics
+    /// If a length does not fit.
+    fn step(&mut self, _beta: f64, _b: &V, _from: Option<[&V; 2]>, _y: &mut V) -> bool {
+        false
     }
 
     /// `M⁻¹` if it is diagonal, for operators that do a smoother's step themselves

@@ -76,38 +76,19 @@ impl<T: Scalar> Preconditioner<CudaVector<T>> for Linelets<T> {
         r.cuda().note(done);
     }
 
-    fn relax_from_zero(
+    fn step(
         &mut self,
         beta: f64,
         b: &CudaVector<T>,
-        x: &mut CudaVector<T>,
-        z: &mut CudaVector<T>,
-    ) {
-        if self.0.relaxes() {
-            let done = self.0.relax(beta, b, None, x);
-            b.cuda().note(done.map(|_| ()));
-        } else {
-            self.apply(b, z);
-            x.axpby(beta, z, 0.0);
-        }
-    }
-
-    fn relax(
-        &mut self,
-        beta: f64,
-        b: &CudaVector<T>,
-        r: &mut CudaVector<T>,
-        z: &mut CudaVector<T>,
-        x: &CudaVector<T>,
+        from: Option<[&CudaVector<T>; 2]>,
         y: &mut CudaVector<T>,
-    ) {
-        if self.0.relaxes() {
-            let done = self.0.relax(beta, b, Some([x, r]), y);
-            b.cuda().note(done.map(|_| ()));
-        } else {
-            r.axpby(1.0, b, -1.0);
-            self.apply(r, z);
-            y.lincomb(0.0, &[(1.0, x), (beta, z)]);
+    ) -> bool {
+        match self.0.relax(beta, b, from, y) {
+            Ok(done) => done,
+            Err(error) => {
+                b.cuda().note(Err(error));
+                true
+            }
         }
     }
 }

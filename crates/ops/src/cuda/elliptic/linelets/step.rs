@@ -83,13 +83,6 @@ impl<T: Scalar> Steps<T> {
 }
 
 impl<T: Scalar> CudaLinelets<T> {
-    /// Whether [`relax`](Self::relax) does a step in fewer passes over the vectors than
-    /// [`apply`](Self::apply) and two sums: on meshes of quadrilaterals or hexahedra alone.
-    #[must_use]
-    pub fn relaxes(&self) -> bool {
-        self.steps.is_some()
-    }
-
     /// Computes `y ← x + β B (b − A x)`, with `A x` in `ax`, or, without both, `y ← β B b`. Returns false,
     /// and does nothing, if the elements keep their basis. Consists of launches only; collective on several
     /// ranks.
