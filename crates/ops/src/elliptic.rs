@@ -97,6 +97,7 @@ pub use continuous::VertexInterpolation;
 pub use field::{EllipticErrors, Force, ForceTables};
 pub use flux_points::FluxPoints;
 
+pub(crate) use linelets::Conforming;
 pub use linelets::{LineletInverse, LineletSummary, Linelets};
 pub use places::elliptic_places;
 pub(crate) use reaction::check_factor;
@@ -518,6 +519,12 @@ impl<T: PackScalar> Sipdg<T> {
     #[must_use]
     pub fn whole_mesh(&self) -> &Arc<Mesh> {
         self.ranks().map_or_else(|| self.mesh(), |ranks| ranks.whole())
+    }
+
+    /// The factor of the penalty.
+    #[must_use]
+    pub fn penalty(&self) -> f64 {
+        self.space.problem.options.penalty
     }
 
     /// The mesh; on several ranks that of this one.

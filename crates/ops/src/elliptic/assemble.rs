@@ -30,6 +30,15 @@ pub struct CompressedRows {
 /// in both precisions and for all SIMD levels.
 const ELEMENTS: usize = 8;
 
+/// The faces of an element whose terms are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Faces {
+    /// All.
+    All,
+    /// Those on the boundary, as for functions that do not jump between elements.
+    Boundary,
+}
+
 /// Number of such groups of elements whose rows are assembled in one task.
 const RUNS: usize = 32;
 
@@ -129,11 +138,13 @@ impl<T: PackScalar> Space<T> {
         &self,
         element: usize,
         terms: &ElementTerms,
+        faces: Faces,
         mut add: impl FnMut(usize, f64, f64, Option<[f64; 3]>),
     ) {
         let offsets = &self.tables_of(element).reference.face_offsets;
         for face in 0..self.problem.mesh.shape(element).n_faces() {
             let (stiffness, mass) = match self.across(element, face) {
+                Beyond::Element { .. } if faces == Faces::Boundary => continue,
                 Beyond::Element { .. } => (0.5, 1.0),
                 Beyond::Boundary(b) => match self.problem.boundary(b) {
                     EllipticBoundary::Dirichlet => (1.0, 2.0),
@@ -181,7 +192,7 @@ impl<T: PackScalar> Space<T> {
             add_products(&mut out, count, &left, f);
         });
         let mut right = vec![0.0; of.len()];
-        self.face_terms(element, terms, |point, stiffness, penalty, conormal| {
+        self.face_terms(element, terms, Faces::All, |point, stiffness, penalty, conormal| {
             let phi = of.trace.row(point);
             let slopes = of.slopes(point, conormal);
             if stiffness == 0.0 {
@@ -218,9 +229,9 @@ impl<T: PackScalar> Space<T> {
         out
     }
 
-    /// The diagonal of an element's diagonal block. Only functions that do not vanish at a point contribute
-    /// there: with nodes on lines, few of all.
-    pub(super) fn own_diagonal(&self, element: usize, terms: &ElementTerms) -> Vec<f64> {
+    /// The diagonal of an element's diagonal block, of its volume and of these faces. Only functions that do
+    /// not vanish at a point contribute there: with nodes on lines, few of all.
+    pub(super) fn own_diagonal(&self, element: usize, terms: &ElementTerms, faces: Faces) -> Vec<f64> {
         let tables = self.tables_of(element);
         let dim = self.problem.mesh.dim;
         let mut out = vec![0.0; tables.reference.n_basis];
@@ -238,14 +249,15 @@ impl<T: PackScalar> Space<T> {
                 }
             }
         }
-        self.face_terms(element, terms, |point, stiffness, penalty, conormal| {
+        self.face_terms(element, terms, faces, |point, stiffness, penalty, conormal| {
             for &(i, phi) in tables.traces_at(point) {
                 let slope = conormal.map_or(0.0, |b| tables.slope(point, i, &b));
                 out[i] += phi * (penalty * phi - 2.0 * stiffness * slope);
             }
         });
         for face in 0..self.problem.mesh.shape(element).n_faces() {
-            if let Beyond::Element { side, .. } = self.across(element, face)
+            if faces == Faces::All
+                && let Beyond::Element { side, .. } = self.across(element, face)
                 && side.element as usize == element
                 && let Some((_, block)) = self.coupling(element, face, terms)
             {
@@ -254,6 +266,28 @@ impl<T: PackScalar> Space<T> {
                 }
             }
         }
+        out
+    }
+
+    /// The same of other functions of the element, without the coupling of an element to itself.
+    pub(super) fn diagonal_of(
+        &self,
+        element: usize,
+        terms: &ElementTerms,
+        of: &Functions<'_>,
+        faces: Faces,
+    ) -> Vec<f64> {
+        let mut out = vec![0.0; of.len()];
+        self.volume_terms(terms, of, |factor, f| {
+            out.iter_mut().zip(f).for_each(|(out, f)| *out += factor * f * f);
+        });
+        self.face_terms(element, terms, faces, |point, stiffness, penalty, conormal| {
+            let slopes = of.slopes(point, conormal);
+            let all = slopes.iter().map(Some).chain(std::iter::repeat(None));
+            for ((out, phi), slope) in out.iter_mut().zip(of.trace.row(point)).zip(all) {
+                *out += phi * (penalty * phi - 2.0 * stiffness * slope.unwrap_or(&0.0));
+            }
+        });
         out
     }
 
@@ -486,7 +520,9 @@ impl<T: PackScalar> Sipdg<T> {
     #[must_use]
     pub fn diagonal(&self) -> Vec<T> {
         let space = &self.space;
-        self.numbers_of_nodes(T::ONE, |element| space.own_diagonal(element, &space.terms(element)))
+        self.numbers_of_nodes(T::ONE, |element| {
+            space.own_diagonal(element, &space.terms(element), Faces::All)
+        })
     }
 
     /// The diagonal as a function of λ: the diagonal of the operator with `λ factor` (see
@@ -498,7 +534,7 @@ impl<T: PackScalar> Sipdg<T> {
         let diffusion = |element: usize| {
             let mut terms = space.terms(element);
             terms.lambda.fill(0.0);
-            space.own_diagonal(element, &terms)
+            space.own_diagonal(element, &terms, Faces::All)
         };
         let reaction = |element: usize| {
             let tables = space.tables_of(element);

@@ -31,7 +31,7 @@ const ZERO: f64 = 1e-12;
 const NEW: u32 = u32::MAX;
 
 /// The number of each vertex of each element, element after element, and the number of vertices.
-fn vertices(mesh: &Mesh) -> (Vec<Vec<u32>>, usize) {
+pub(super) fn vertices(mesh: &Mesh) -> (Vec<Vec<u32>>, usize) {
     let mut parent: Vec<u32> = (0..mesh.points.len() as u32).collect();
     for face in &mesh.faces {
         let Across::Periodic { plus, orientation } = face.across else { continue };

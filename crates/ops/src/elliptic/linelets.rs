@@ -13,17 +13,24 @@
 //! elements in linelets and 1 elsewhere, so that the largest eigenvalue of `B A` grows little. B is symmetric
 //! and positive definite.
 //!
-//! On quadrilaterals and hexahedra D is the diagonal of the matrix for the Gauss–Lobatto basis, which damps
-//! more than that for the operator's nodes, and R has the functions that are nodal along the layer. Couplings
-//! between these are left out, so that each node of the layer has its own tridiagonal system, with blocks of
-//! 2 × 2. On other shapes the blocks of a linelet are dense.
+//! On quadrilaterals, hexahedra and prisms D is the diagonal of the matrix for the Gauss–Lobatto basis, which
+//! damps more than that for the operator's nodes. On quadrilaterals and hexahedra R has the functions that
+//! are nodal along the layer; couplings between these are left out, so that each node of the layer has its
+//! own tridiagonal system, with blocks of 2 × 2. On other shapes the blocks of a linelet are dense.
+//!
+//! If it is wanted, the diagonal of the continuous functions of elements in no linelet is added
+//! ([`conforming`]).
 
+mod conforming;
 mod device;
 mod factor;
 mod find;
 mod lobatto;
 mod reduced;
 mod set_up;
+mod shared_nodes;
+
+pub(crate) use conforming::Conforming;
 
 use crate::lanes::panel::Rows;
 use crate::lanes::simd::PackScalar;
@@ -176,13 +183,19 @@ pub struct LineletSummary {
 }
 
 /// Point Jacobi with linelets for an operator, `B = W (D⁻¹ + R (RᵀAR)⁻¹ Rᵀ) W`, where R has the functions of
-/// degree 1 across thin elements.
+/// degree 1 across thin elements, and if wanted `+ Q diag(QᵀAQ)⁻¹ Qᵀ` with the continuous functions Q.
 pub struct LineletInverse<T: Element> {
     host: Arc<Host>,
     level: SimdLevel,
     /// Whether all elements have one shape, on all ranks.
     pub(crate) of_one_shape: bool,
+    /// Whether the operator's nodes are those of the smoother on all elements of all ranks.
+    pub(crate) keeps_nodes: bool,
+    /// Whether any rank has a linelet.
+    pub(crate) has_lines: bool,
     groups: Vec<GroupInverse<T>>,
+    /// The continuous functions, if they are wanted.
+    pub(crate) conforming: Option<Conforming<T>>,
     lines: Vec<Line>,
     members: Vec<Member>,
     /// The first unknown of each member, then the number of all.
@@ -205,6 +218,9 @@ impl<T: PackScalar> LineletInverse<T> {
         host.install(|| {
             self.change_residual(r, z);
             self.solve_lines(z);
+            if let Some(conforming) = &mut self.conforming {
+                conforming.sum(z);
+            }
             self.add_and_change(z);
         });
     }
@@ -284,6 +300,9 @@ impl<T: PackScalar> LineletInverse<T> {
                         let values = z[lane..].iter_mut().step_by(lanes);
                         of.prolong(&self.turns[member.turn as usize], weight, x, values);
                     }
+                    if let Some(conforming) = &self.conforming {
+                        conforming.add(group.offset + b * len, z);
+                    }
                     if let (Some([_, outwards]), Some(Work { between, copy })) = (&group.change, work) {
                         copy.copy_from_slice(z);
                         multiply(self.level, 1, outwards, copy, between, z);
@@ -307,7 +326,8 @@ impl<T: PackScalar> LineletInverse<T> {
             lines: self.lines.len(),
             elements: self.members.len(),
             longest: self.lines.iter().map(|line| line.members.len()).max().unwrap_or(0),
-            bytes: (self.factors.len() + self.unknowns.len()) * size_of::<T>(),
+            bytes: self.conforming.as_ref().map_or(0, Conforming::bytes)
+                + (self.factors.len() + self.unknowns.len()) * size_of::<T>(),
         }
     }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 const ROUNDING: f64 = 1e-13;
 
 /// Nodes of each shape: Gauss points along lines, with a diagonal mass matrix; warp & blend on simplices.
-fn node_set(shape: Shape) -> NodeSet {
+pub(super) fn node_set(shape: Shape) -> NodeSet {
     match shape {
         Shape::Triangle | Shape::Tetrahedron => NodeSet::WarpBlend,
         Shape::Pyramid => NodeSet::Equispaced,

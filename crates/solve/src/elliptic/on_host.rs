@@ -15,7 +15,7 @@ use super::entries::{Compact, Reordered, Unknowns, compact, inverse_diagonal};
 use super::krylov::{Krylov, Solver};
 use super::lines::LineDescription;
 use super::machine::{Between, Machine, Number, OnMatrix, Piece, Sizes, start_entry};
-use super::options::SolverOptions;
+use super::options::{SolverOptions, with_continuous};
 use super::preconditioner;
 use super::ranks::{GatheredSolver, GatheredTransfer, Whole, whole_at};
 use super::{EllipticDescription, EllipticError};
@@ -141,7 +141,7 @@ impl Machine for OnHost<'_> {
         &self,
         a: &Operator<T>,
     ) -> Result<(Piece<Vector<T>>, LineDescription), EllipticError> {
-        let inverse = a.0.linelet_inverse()?;
+        let inverse = a.0.linelet_inverse(with_continuous(&a.0))?;
         let bytes = inverse.bytes();
         let lines = match self.whole {
             Some(whole) => LineDescription { bytes, ..LineDescription::found(&whole.0) },

@@ -3,6 +3,8 @@
 use dgsuite_amg::{AmgOptions, Coarsening, Cycle, Smoother, Strength};
 use dgsuite_basis::Shape;
 use dgsuite_mesh::Mesh;
+use dgsuite_ops::PackScalar;
+use dgsuite_ops::elliptic::Sipdg;
 
 use super::shapes::{is_of_tensors, is_simplicial, is_stretched, is_thin};
 use crate::device::Device;
@@ -62,8 +64,9 @@ pub enum SmootherKind {
     /// quadrilaterals of order 4 stretched by 100, 16 instead of 15 on a mesh of all shapes, and 12 instead
     /// of 13 on square ones.
     BlockJacobi,
-    /// Chebyshev polynomial of the fourth kind with point Jacobi, on quadrilaterals and hexahedra in the
-    /// Gauss–Lobatto basis, and reduced solves along linelets where elements are stretched.
+    /// Chebyshev polynomial of the fourth kind with point Jacobi, on quadrilaterals, hexahedra and prisms in
+    /// the Gauss–Lobatto basis, reduced solves along linelets where elements are stretched, and elsewhere, on
+    /// meshes with other shapes than quadrilaterals and hexahedra, the diagonal of the continuous functions.
     Linelets,
 }
 
@@ -101,15 +104,28 @@ impl SmootherKind {
         }
     }
 
-    /// The same on a device. On quadrilaterals and hexahedra alone linelets are the default at higher orders
-    /// also where no element is thin, for their diagonal in the Gauss–Lobatto basis: at orders 3, 5 and 7
-    /// hexahedra take 9, 10 and 8 iterations instead of 13, 20 and 20. A step of the smoother changes the
-    /// basis twice, which on GPUs costs as much as it saves up to order 4 (24³ hexahedra on an H200, orders
-    /// 4, 5 and 7: 8, 12 and 24 ms instead of 7, 15 and 32).
+    /// The same on a device. Linelets are the default at higher orders also where no element is thin, for
+    /// what comes with them.
+    ///
+    /// On quadrilaterals and hexahedra alone this is the diagonal in the Gauss–Lobatto basis: at orders 3, 5
+    /// and 7 hexahedra take 9, 10 and 8 iterations instead of 13, 20 and 20. A step of the smoother changes
+    /// the basis twice, which on GPUs costs as much as it saves up to order 4 (24³ hexahedra on an H200,
+    /// orders 4, 5 and 7: 8, 12 and 24 ms instead of 7, 15 and 32).
+    ///
+    /// On other shapes it is the diagonal of continuous functions: on an H200, 82,944 tetrahedra of orders 2
+    /// to 6 take 11, 12, 12, 14 and 18 iterations instead of 21, 22, 24, 24 and 28, and 6, 10, 17, 38 and
+    /// 196 ms instead of 9, 13, 24, 52 and 276; 27,648 prisms 8, 9, 9, 9 and 10 instead of 13, 16, 14, 16 and
+    /// 18, and 9, 23, 47, 113 and 263 ms instead of 12, 36, 62, 180 and 434. Triangles save one to two
+    /// iterations of 9 to 12, which on GPUs and up to order 6 on CPUs cost as much.
     fn suited_on(device: Device, order: usize, mesh: &Mesh) -> Self {
-        let least = LOBATTO[usize::from(matches!(device, Device::Cuda(_)))];
+        let on_gpu = usize::from(matches!(device, Device::Cuda(_)));
+        let least = match (is_of_tensors(mesh), mesh.dim) {
+            (true, _) => LOBATTO[on_gpu],
+            (false, 3) => CONTINUOUS,
+            (false, _) => CONTINUOUS_IN_2D[on_gpu],
+        };
         match Self::suited(order, mesh) {
-            suited if suited == Self::default() && order >= least && is_of_tensors(mesh) => Self::Linelets,
+            suited if suited == Self::default() && order >= least => Self::Linelets,
             suited => suited,
         }
     }
@@ -121,8 +137,18 @@ const BLOCKS_ON_PYRAMIDS: usize = 3;
 /// The orders from which the Gauss–Lobatto basis pays on quadrilaterals and hexahedra, on CPUs and on GPUs.
 const LOBATTO: [usize; 2] = [3, 5];
 
+/// The orders from which the diagonal of continuous functions pays on other meshes, in space and, on CPUs and
+/// on GPUs, in the plane.
+const CONTINUOUS: usize = 2;
+const CONTINUOUS_IN_2D: [usize; 2] = [7, usize::MAX];
+
 /// Multiples of the usual penalty above this need other levels.
 const LARGE_PENALTY: f64 = 3.0;
+
+/// Whether linelets come with the diagonal of the continuous functions for an operator.
+pub(super) fn with_continuous<T: PackScalar>(a: &Sipdg<T>) -> bool {
+    a.penalty() > LARGE_PENALTY || !is_of_tensors(a.whole_mesh())
+}
 
 /// The orders of the levels of p-multigrid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -307,19 +333,19 @@ impl SolverOptions {
     /// Returns the options with suitable defaults for a multiple of the usual penalty; before
     /// [`on`](Self::on).
     ///
-    /// Large penalties make functions stiff that jump between elements, and the coarse levels have to
-    /// represent those that do not: with 100 times the penalty the discontinuous space of order 1 takes 93
-    /// iterations on triangles of order 3 and the continuous one 48; on squares 132, and 28 in the
-    /// Gauss–Lobatto basis.
+    /// Large penalties make functions stiff that jump between elements, and coarse levels and smoother have
+    /// to represent those that do not: at order 4, 100 times the penalty takes 8 iterations on squares, 9 on
+    /// triangles, 7 on hexahedra, 12 on prisms and 11 on tetrahedra with the continuous space of order 1 and
+    /// the diagonal of continuous functions; without both it took 132 on squares and 93 on triangles.
     #[must_use]
     pub fn for_penalty(self, penalty: f64, order: usize, mesh: &Mesh) -> Self {
         let pmg = self.preconditioner == Preconditioning::PmgAmg;
         if !pmg || penalty <= LARGE_PENALTY || self.aggregation.is_some() {
             return self;
         }
-        let lobatto = is_of_tensors(mesh) && SmootherKind::suited(order, mesh) == SmootherKind::default();
+        let point = SmootherKind::suited(order, mesh) == SmootherKind::default();
         Self {
-            smoother: self.smoother.or(lobatto.then_some(SmootherKind::Linelets)),
+            smoother: self.smoother.or(point.then_some(SmootherKind::Linelets)),
             coarse_space: self.coarse_space.or(Some(CoarseSpace::Continuous)),
             ..self
         }

@@ -48,13 +48,14 @@ macro_rules! linear {
                 concat!($section, ".smoother"),
                 &[Words(&["chebyshev", "chebyshev4", "jacobi", "block-jacobi", "linelets"])],
                 Says(
-                    "`linelets` on thin elements, and from order 3 (on GPUs from 5) where all elements are \
-                     quadrilaterals or hexahedra; `block-jacobi` from order 3 on meshes with pyramids, else \
-                     `chebyshev4`",
+                    "`linelets` on thin elements, from order 3 (on GPUs from 5) where all elements are \
+                     quadrilaterals or hexahedra, from order 2 on other meshes in space, from order 7 on CPUs on \
+                     those in the plane, and for penalties above 3; `block-jacobi` from order 3 on meshes with \
+                     pyramids, else `chebyshev4`",
                 ),
                 "The smoother: Chebyshev polynomials of the first or fourth kind, damped Jacobi sweeps, or (for \
                  `pmg-amg`) polynomials of the fourth kind with the inverse blocks of the elements, or with the \
-                 diagonal and solves along lines of thin elements.",
+                 diagonal, solves along lines of thin elements, and the diagonal of continuous functions.",
             )
             .of($models),
             key(

@@ -1,7 +1,9 @@
 //! Point Jacobi with linelets on a device: launches of `elliptic_linelets.cu`.
 
+mod conforming;
 mod step;
 
+use self::conforming::CudaConforming;
 use self::step::Steps;
 use super::ranks::CudaRefresh;
 use super::transfer::Step;
@@ -9,7 +11,7 @@ use super::{CudaSipdg, upload, with_headers};
 use crate::elliptic::LineletInverse;
 use crate::error::OpsError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
-use dgsuite_gpu::{CudaVector, GpuError, Scalar};
+use dgsuite_gpu::{CudaVector, GpuError, Scalar, Vector as _};
 use std::sync::Arc;
 
 /// Threads of a block, and of one for a line in shared memory.
@@ -65,6 +67,10 @@ pub struct CudaLinelets<T: Scalar> {
     unknowns: DeviceBuffer<T>,
     /// The residual of the Gauss–Lobatto basis; its other rows are not used.
     changed: CudaVector<T>,
+    /// The continuous functions.
+    conforming: Option<CudaConforming<T>>,
+    /// Whether the operator's nodes are those of the smoother on all elements, and there are no lines.
+    plain: bool,
     /// Whole steps of a smoother, where all elements change their basis.
     steps: Option<Steps<T>>,
     refresh: Option<Arc<CudaRefresh>>,
@@ -224,6 +230,8 @@ impl<T: Scalar> CudaLinelets<T> {
                 &vec![T::ZERO; tables.n_unknowns],
             )?,
             changed,
+            conforming: host.conforming.as_ref().map(|of| CudaConforming::new(operator, of)).transpose()?,
+            plain: host.keeps_nodes && !host.has_lines,
             steps,
             refresh: operator.refresh.clone(),
         })
@@ -234,7 +242,8 @@ impl<T: Scalar> CudaLinelets<T> {
     pub fn bytes(&self) -> usize {
         let numbers = self.values.bytes() + self.factors.bytes() + self.unknowns.bytes();
         let lists = self.members.bytes() + self.places.bytes() + self.nodes.bytes();
-        numbers + lists + 2 * self.diagonal.buffer().bytes()
+        let conforming = self.conforming.as_ref().map_or(0, CudaConforming::bytes);
+        conforming + numbers + lists + 2 * self.diagonal.buffer().bytes()
     }
 
     /// Computes `z ← B r`. Consists of launches only, which a graph can record as those of the operator.
@@ -248,6 +257,11 @@ impl<T: Scalar> CudaLinelets<T> {
                 return Err(GpuError::Length { doing: "applying linelets", wanted: self.len, found });
             }
         }
+        let changes = self.parts.iter().any(|part| part.change.is_some());
+        if self.conforming.is_some() && changes && self.parts.iter().any(|part| part.change.is_none()) {
+            // The functions are summed over elements of both kinds.
+            self.changed.copy_from(r);
+        }
         for part in &self.parts {
             if let Some([inwards, _]) = &part.change {
                 inwards.launch(&self.cuda, r, &mut self.changed)?;
@@ -255,6 +269,14 @@ impl<T: Scalar> CudaLinelets<T> {
         }
         self.restrict(r)?;
         self.solve()?;
+        let [function, sums] = match &self.conforming {
+            Some(conforming) => {
+                let from = if changes { &self.changed } else { r };
+                conforming.sum(&self.cuda, [from.buffer().ptr(), 0])?;
+                conforming.addresses()
+            }
+            None => [0; 2],
+        };
         for part in &self.parts {
             let last = part.first_row + part.rows == self.real;
             let copied = if last { self.len - self.real } else { 0 };
@@ -265,7 +287,7 @@ impl<T: Scalar> CudaLinelets<T> {
             args.buffer(self.diagonal.buffer()).buffer(from).buffer(to).buffer(r.buffer()).buffer(z.buffer());
             args.value(part.first_row as u64).value(part.rows as u64);
             args.value(self.real as u64).value(copied as u64);
-            args.value(T::from_f64(LineletInverse::<f64>::WEIGHT));
+            args.value(function).value(sums).value(T::from_f64(LineletInverse::<f64>::WEIGHT));
             let config = LaunchConfig::cover(part.rows.max(copied), THREADS).early(true);
             // SAFETY: the arguments are those of the kernel; the vectors have the operator's length.
             unsafe { self.cuda.launch(&part.add, config, &args)? };

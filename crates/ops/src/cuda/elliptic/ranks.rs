@@ -218,6 +218,26 @@ impl CudaRefresh {
     }
 }
 
+/// Brings entries of nodes that elements of several ranks share.
+pub(super) struct NodeMessages(Messages);
+
+impl NodeMessages {
+    /// By partner: its rank, the places of what is sent, and where what comes from it is put. Collective.
+    pub(super) fn new<T: Scalar>(
+        cuda: &Cuda,
+        link: &Arc<JointLink>,
+        partners: Vec<(usize, Vec<u32>, Vec<u32>)>,
+    ) -> Result<Self, GpuError> {
+        let list = |(rank, sends, receives)| (rank, Lists { sends, receives });
+        Ok(Self(Messages::new::<T>(cuda, link, partners.into_iter().map(list).collect())?))
+    }
+
+    /// Sends entries of `from`, and puts what arrives to `to`.
+    pub(super) fn run(&self, cuda: &Cuda, from: u64, to: u64) -> Result<(), GpuError> {
+        self.0.run(cuda, from, to)
+    }
+}
+
 /// What all gatherings between the same vectors share.
 struct Gathered {
     messages: Messages,

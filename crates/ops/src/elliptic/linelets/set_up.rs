@@ -1,19 +1,21 @@
 //! The set-up of linelets: members, tables and factors.
 
+use super::conforming::{self, Conforming};
 use super::factor::{Size, factor_len, factorise};
 use super::find::{Across, Link, directions};
 use super::lobatto::Lobatto;
 use super::{GroupInverse, Line, LineletInverse, Linelets, Member, NOWHERE, Reduced, WEIGHT, reduced};
-use crate::elliptic::assemble::add_coupling;
+use crate::elliptic::assemble::{Faces, add_coupling};
 use crate::elliptic::functions::Functions;
-use crate::elliptic::tables::clean;
+use crate::elliptic::space::ElementTerms;
+use crate::elliptic::tables::{Tables, clean, node_set};
 use crate::elliptic::transfer::along;
 use crate::elliptic::{Beyond, Sipdg, Space};
 use crate::error::OpsError;
 use crate::lanes::panel::Rows;
 use crate::lanes::simd::PackScalar;
 use crate::space::chain::Chain;
-use dgsuite_basis::{LagrangeBasis, Matrix, NodeSet, Shape};
+use dgsuite_basis::{LagrangeBasis, Matrix, NodeSet, Shape, nodes};
 use dgsuite_gpu::{Buffer, SimdLevel};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -37,13 +39,15 @@ impl<T: PackScalar> Sipdg<T> {
         self.space.linelets(self.level)
     }
 
-    /// Sets up point Jacobi with linelets.
+    /// Sets up point Jacobi with linelets, and with the diagonal of the continuous functions if they are
+    /// wanted.
     ///
     /// # Errors
     /// [`OpsError::Elliptic`] if a linelet is not positive definite, [`OpsError::Machine`] if memory runs
     /// out, [`OpsError::Basis`].
-    pub fn linelet_inverse(&self) -> Result<LineletInverse<T>, OpsError> {
-        self.space.linelet_inverse(self.level)
+    pub fn linelet_inverse(&self, continuous: bool) -> Result<LineletInverse<T>, OpsError> {
+        let refresh = |vector: &mut [T]| self.refresh(vector);
+        self.space.linelet_inverse(self.level, continuous.then_some(&refresh))
     }
 
     /// Sets up point Jacobi with linelets for the operator with the constant `lambda` instead of its own λ,
@@ -55,12 +59,17 @@ impl<T: PackScalar> Sipdg<T> {
         let problem = Arc::new(self.space.problem.with_reaction(lambda)?);
         let mut space = Space::<T>::new(problem, self.space.order, self.level)?;
         space.trace.clone_from(&self.space.trace);
-        space.linelet_inverse(self.level)
+        space.linelet_inverse(self.level, None)
     }
 }
 
 impl<T: PackScalar> Space<T> {
-    fn linelet_inverse(&self, level: SimdLevel) -> Result<LineletInverse<T>, OpsError> {
+    /// With continuous functions if `refresh` brings the entries of the layer.
+    fn linelet_inverse(
+        &self,
+        level: SimdLevel,
+        refresh: Option<&dyn Fn(&mut [T])>,
+    ) -> Result<LineletInverse<T>, OpsError> {
         let space = self;
         let found = &space.linelets(level).0;
         let host = Arc::clone(&space.problem.host);
@@ -72,7 +81,12 @@ impl<T: PackScalar> Space<T> {
             let nodes = reference.nodes.clone().unwrap_or_default();
             let (lanes, rows) = (group.state.lanes, T::panel_rows(level, 1));
             let tensor = matches!(group.shape, Shape::Quadrilateral | Shape::Hexahedron);
-            let change = if tensor {
+            let prism = group.shape == Shape::Prism;
+            let change = if prism {
+                let lobatto = LagrangeBasis::with_nodes(group.shape, space.order, NodeSet::GaussLobatto)?;
+                let m = clean(&lobatto.eval(&nodes));
+                Some([of_prism(&m.transpose(), space.order), of_prism(&m, space.order)])
+            } else if tensor {
                 let line = |set: NodeSet| LagrangeBasis::with_nodes(Shape::Line, space.order, set);
                 let lobatto = line(NodeSet::GaussLobatto)?;
                 let m = clean(&lobatto.eval(line(NodeSet::GaussLegendre)?.nodes()));
@@ -82,7 +96,7 @@ impl<T: PackScalar> Space<T> {
                 None
             };
             let chain = |stages: &Vec<(Rows, usize)>| Chain::new(stages, rows, lanes);
-            bases.push(if tensor {
+            bases.push(if tensor || prism {
                 let basis = LagrangeBasis::with_nodes(group.shape, space.order, NodeSet::GaussLobatto)?;
                 (basis.nodes().to_vec(), Some(clean(&basis.eval(&nodes))))
             } else {
@@ -166,9 +180,34 @@ impl<T: PackScalar> Space<T> {
             }
             lines.push(Line { members: first_member..members.len(), first_factor });
         }
+        let diagonals = (0..groups.len())
+            .map(|g| Diagonal::new(space, g, bases[g].1.as_ref()))
+            .collect::<Result<Vec<_>, OpsError>>()?;
         for (g, inverse) in groups.iter_mut().enumerate() {
-            self.fill_diagonal(g, inverse, bases[g].1.is_some())?;
+            self.fill_diagonal(g, inverse, &diagonals[g])?;
         }
+        let conforming = match refresh {
+            None => None,
+            Some(refresh) => {
+                let whole = space.problem.ranks.as_ref().map_or(&space.problem.mesh, |ranks| ranks.whole());
+                let shapes = Shape::ALL.into_iter().filter(|s| whole.sets.iter().any(|set| set.shape == *s));
+                let nodes = shapes
+                    .map(|shape| Ok((shape, nodes(shape, space.order, smoother_nodes(shape))?)))
+                    .collect::<Result<Vec<_>, OpsError>>()?;
+                let diagonal = |element: usize| {
+                    let (g, _) = space.part_of(element);
+                    diagonals[g].of(space, element, &space.terms(element), conforming::TERMS)
+                };
+                let thin = |element: u32| match &space.problem.ranks {
+                    Some(ranks) => ranks.is_thin(element),
+                    None => {
+                        let (group, slot) = space.place[element as usize];
+                        groups[usize::from(group)].members[slot as usize] != NOWHERE
+                    }
+                };
+                Some(Conforming::new(space, &nodes, &diagonal, &thin, refresh)?)
+            }
+        };
         let mut factors = vec![T::ZERO; n_factors];
         let mut tasks = Vec::with_capacity(lines.len());
         let mut rest = &mut factors[..];
@@ -213,6 +252,12 @@ impl<T: PackScalar> Space<T> {
             host,
             level,
             of_one_shape,
+            keeps_nodes: space.is_of_simplices(),
+            has_lines: match &space.problem.ranks {
+                Some(ranks) => ranks.has_lines(),
+                None => !found.is_empty(),
+            },
+            conforming,
             groups,
             lines,
             members,
@@ -255,11 +300,10 @@ impl<T: PackScalar> Space<T> {
     }
 
     /// The entries of `W D⁻¹ W`.
-    fn fill_diagonal(&self, g: usize, inverse: &mut GroupInverse<T>, lobatto: bool) -> Result<(), OpsError> {
+    fn fill_diagonal(&self, g: usize, inverse: &mut GroupInverse<T>, of: &Diagonal) -> Result<(), OpsError> {
         let space = self;
         let group = &space.groups[g];
         let (layout, members) = (inverse.layout, &inverse.members);
-        let lobatto = if lobatto { Some(Lobatto::new(space, g)?) } else { None };
         space.problem.host.install(|| {
             inverse.diagonal.par_chunks_mut(layout.block_len()).enumerate().try_for_each(|(block, out)| {
                 let part = group.part_of(block);
@@ -268,10 +312,7 @@ impl<T: PackScalar> Space<T> {
                 for slot in block * layout.lanes..((block + 1) * layout.lanes).min(end) {
                     let element = group.elements[slot] as usize;
                     let terms = space.terms(element);
-                    let diagonal = match &lobatto {
-                        Some(lobatto) => lobatto.diagonal(space, element, &terms),
-                        None => space.own_diagonal(element, &terms),
-                    };
+                    let diagonal = of.of(space, element, &terms, Faces::All);
                     let weight = if members[slot] == NOWHERE { 1.0 } else { WEIGHT };
                     let lane = slot % layout.lanes;
                     for (out, d) in out[lane..].iter_mut().step_by(layout.lanes).zip(diagonal) {
@@ -285,6 +326,69 @@ impl<T: PackScalar> Space<T> {
             })
         })
     }
+}
+
+/// The nodes of the smoother's basis.
+fn smoother_nodes(shape: Shape) -> NodeSet {
+    match shape {
+        Shape::Line | Shape::Quadrilateral | Shape::Hexahedron | Shape::Prism => NodeSet::GaussLobatto,
+        Shape::Triangle | Shape::Tetrahedron | Shape::Pyramid => node_set(shape),
+    }
+}
+
+/// How the diagonal of an element is computed in the smoother's basis.
+enum Diagonal {
+    /// That of the operator's nodes.
+    Nodal,
+    Lobatto(Lobatto),
+    /// By part, the functions at cubature points.
+    Dense(Vec<Functions<'static>>),
+}
+
+impl Diagonal {
+    /// For a group; `at_nodes` are the functions of the smoother's basis at the operator's nodes, if these
+    /// are others.
+    fn new<T: PackScalar>(space: &Space<T>, g: usize, at_nodes: Option<&Matrix>) -> Result<Self, OpsError> {
+        Ok(match at_nodes {
+            None => Self::Nodal,
+            Some(at_nodes) if space.groups[g].shape == Shape::Prism => {
+                let of = |tables: &Tables| Functions::nodal(tables).combined(at_nodes);
+                Self::Dense(space.tables[g].iter().map(of).collect())
+            }
+            Some(_) => Self::Lobatto(Lobatto::new(space, g)?),
+        })
+    }
+
+    fn of<T: PackScalar>(
+        &self,
+        space: &Space<T>,
+        element: usize,
+        terms: &ElementTerms,
+        faces: Faces,
+    ) -> Vec<f64> {
+        match self {
+            Self::Nodal => space.own_diagonal(element, terms, faces),
+            Self::Lobatto(lobatto) => lobatto.diagonal(space, element, terms, faces),
+            Self::Dense(functions) => {
+                space.diagonal_of(element, terms, &functions[space.part_of(element).1], faces)
+            }
+        }
+    }
+}
+
+/// The factors of a matrix between nodes of prisms, products of nodes of a triangle, which run fastest, with
+/// nodes of a line.
+fn of_prism(m: &Matrix, order: usize) -> Vec<(Rows, usize)> {
+    let n = m.rows() / (order + 1);
+    // Both factors of M = L ⊗ T, up to a number that L has and T has not.
+    let largest = (0..n * n).map(|k| (k / n, k % n)).max_by(|a, b| m[*a].abs().total_cmp(&m[*b].abs()));
+    let (i, j) = largest.unwrap_or_default();
+    let line = Matrix::from_fn(order + 1, order + 1, |a, b| m[(a * n + i, b * n + j)] / m[(i, j)]);
+    let triangle = Matrix::from_fn(n, n, |i, j| m[(i, j)]);
+    vec![
+        (Rows::identity(order + 1).kron(&Rows::dense(&triangle)), n),
+        (Rows::dense(&line).kron(&Rows::identity(n)), n),
+    ]
 }
 
 fn not_positive(element: u64) -> OpsError {

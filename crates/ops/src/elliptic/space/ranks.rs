@@ -35,6 +35,8 @@ pub struct EllipticRanks {
     needs: Vec<Need>,
     /// The linelets of own elements, in numbers of the part.
     lines: Linelets,
+    /// Whether an element of the whole mesh is in a linelet.
+    thin: Vec<bool>,
     /// What operators on a device share, once there are any.
     pub(crate) on_device: Mutex<Option<Arc<dyn Any + Send + Sync>>>,
 }
@@ -61,11 +63,13 @@ impl EllipticRanks {
             let local = elements.binary_search(&element).ok()?;
             own[local].then_some(local as u32)
         };
+        let mut thin = vec![false; whole.n_elements()];
+        lines.elements().iter().flatten().for_each(|element| thin[*element as usize] = true);
         let lines = lines.renumbered(local);
         let needs = needs(&whole);
         let mesh = Arc::new(mesh);
         let on_device = Mutex::new(None);
-        Ok(Self { joint, whole, mesh, elements, own, neighbours, partition, needs, lines, on_device })
+        Ok(Self { joint, whole, mesh, elements, own, neighbours, partition, needs, lines, thin, on_device })
     }
 
     /// The ranks.
@@ -116,6 +120,16 @@ impl EllipticRanks {
 
     pub(in crate::elliptic) fn needs(&self) -> &[Need] {
         &self.needs
+    }
+
+    /// Whether an element of the whole mesh is in a linelet.
+    pub(in crate::elliptic) fn is_thin(&self, element: u32) -> bool {
+        self.thin[element as usize]
+    }
+
+    /// Whether the whole mesh has linelets.
+    pub(in crate::elliptic) fn has_lines(&self) -> bool {
+        self.thin.contains(&true)
     }
 
     pub(in crate::elliptic) fn lines(&self) -> &Linelets {
@@ -248,6 +262,15 @@ impl<T: PackScalar> Space<T> {
                 let [need] = ranks.needs() else { return false };
                 need.affine != need.curved.is_some()
             }
+        }
+    }
+
+    /// Whether the elements of all ranks are simplices.
+    pub(in crate::elliptic) fn is_of_simplices(&self) -> bool {
+        let simplex = |shape: Shape| matches!(shape, Shape::Triangle | Shape::Tetrahedron);
+        match &self.problem.ranks {
+            None => self.groups.iter().all(|group| simplex(group.shape)),
+            Some(ranks) => ranks.needs().iter().all(|need| simplex(need.shape)),
         }
     }
 

@@ -200,35 +200,37 @@ fn compare_levels<T: Scalar>(
     let difference = gap(&on_device.download(&au).expect("a result"), &z, largest * rounding);
     assert!(difference <= 8.0, "{what}: block Jacobi differs by {difference:.1} roundings");
 
-    let mut linelets = host.linelet_inverse().expect("linelets");
-    let mut twin = on_device.linelets(&linelets).expect("linelets on the device");
-    linelets.apply(u, &mut z);
-    twin.apply(&on, &mut au).expect("a launch");
     // Entries that fill up the host's blocks are arbitrary.
     let real = |a: &Sipdg<f64>, v: Vec<f64>| {
         let one = a.project(&|_, _| 1.0);
         v.into_iter().zip(one).map(|(v, o)| if o == 0.0 { 0.0 } else { v }).collect::<Vec<_>>()
     };
-    let z = real(host, z);
-    let largest = z.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-    let found = real(host, on_device.download(&au).expect("a result"));
-    let difference = gap(&found, &z, largest * rounding);
-    assert!(difference <= 64.0, "{what}: linelets differ by {difference:.1} roundings");
-    // Whole steps of a smoother: y = x + β B (b − A x), and y = β B b.
-    let (b, x) = (noise(host.len(), 11), noise(host.len(), 12));
-    let [on_b, on_x] = [&b, &x].map(|v| on_device.upload(v).expect("room"));
-    let residual: Vec<f64> = b.iter().zip(u).map(|(b, ax)| b - ax).collect();
-    for (from, r, start) in [(Some([&on_x, &on]), &residual, x), (None, &b, vec![0.0; host.len()])] {
-        if !twin.relax(0.7, &on_b, from, &mut au).expect("launches") {
-            continue;
-        }
-        let mut z = vec![0.0; host.len()];
-        linelets.apply(r, &mut z);
-        let y = real(host, start.iter().zip(z).map(|(x, z)| x + 0.7 * z).collect());
-        let largest = y.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    for continuous in [false, true] {
+        let mut linelets = host.linelet_inverse(continuous).expect("linelets");
+        let mut twin = on_device.linelets(&linelets).expect("linelets on the device");
+        linelets.apply(u, &mut z);
+        twin.apply(&on, &mut au).expect("a launch");
+        let z = real(host, z.clone());
+        let largest = z.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
         let found = real(host, on_device.download(&au).expect("a result"));
-        let difference = gap(&found, &y, largest * rounding);
-        assert!(difference <= 64.0, "{what}: a step with linelets differs by {difference:.1} roundings");
+        let difference = gap(&found, &z, largest * rounding);
+        assert!(difference <= 64.0, "{what}: linelets differ by {difference:.1} roundings");
+        // Whole steps of a smoother: y = x + β B (b − A x), and y = β B b.
+        let (b, x) = (noise(host.len(), 11), noise(host.len(), 12));
+        let [on_b, on_x] = [&b, &x].map(|v| on_device.upload(v).expect("room"));
+        let residual: Vec<f64> = b.iter().zip(u).map(|(b, ax)| b - ax).collect();
+        for (from, r, start) in [(Some([&on_x, &on]), &residual, x), (None, &b, vec![0.0; host.len()])] {
+            if !twin.relax(0.7, &on_b, from, &mut au).expect("launches") {
+                continue;
+            }
+            let mut z = vec![0.0; host.len()];
+            linelets.apply(r, &mut z);
+            let y = real(host, start.iter().zip(z).map(|(x, z)| x + 0.7 * z).collect());
+            let largest = y.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+            let found = real(host, on_device.download(&au).expect("a result"));
+            let difference = gap(&found, &y, largest * rounding);
+            assert!(difference <= 64.0, "{what}: a step with linelets differs by {difference:.1} roundings");
+        }
     }
 
     if order == 1 {

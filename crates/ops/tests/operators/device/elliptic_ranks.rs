@@ -37,14 +37,16 @@ fn everything(cuda: &Cuda, a: &Sipdg<f64>, found: &mut Found) -> Vec<u64> {
     let blocks = on_device.block_inverses(&a.block_inverses().expect("regular blocks")).expect("memory");
     blocks.apply(&u, &mut v).expect("a product");
     add(down(&v));
-    let lines = a.linelet_inverse().expect("positive definite linelets");
-    let mut lines = on_device.linelets(&lines).expect("memory");
-    lines.apply(&u, &mut v).expect("a product");
-    add(down(&v));
-    let mut y = u.zeros_like().expect("memory");
-    for from in [Some([&u, &v]), None] {
-        if lines.relax(0.7, &u, from, &mut y).expect("a step") {
-            add(down(&y));
+    for continuous in [false, true] {
+        let lines = a.linelet_inverse(continuous).expect("positive definite linelets");
+        let mut lines = on_device.linelets(&lines).expect("memory");
+        lines.apply(&u, &mut v).expect("a product");
+        add(down(&v));
+        let mut y = u.zeros_like().expect("memory");
+        for from in [Some([&u, &v]), None] {
+            if lines.relax(0.7, &u, from, &mut y).expect("a step") {
+                add(down(&y));
+            }
         }
     }
     if let Some(penalties) = on_device.penalties(a).expect("memory") {

@@ -1,9 +1,10 @@
 //! Point Jacobi with linelets: symmetry, lines of columns, exactness, and the diagonal of its basis.
 
 use crate::elliptic::{SHAPES, bend, dot, everywhere, full, host, noise, poisson, shear, unit};
-use dgsuite_basis::{LagrangeBasis, NodeSet};
+use dgsuite_basis::{LagrangeBasis, Matrix, NodeSet};
 use dgsuite_mesh::{Mesh, Shape, generate};
 use dgsuite_ops::{EllipticBoundary, Sipdg, SipdgOptions};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Divides the last coordinate.
@@ -17,8 +18,13 @@ fn flatten(mesh: &mut Mesh, aspect: f64) {
 }
 
 fn apply(a: &Sipdg<f64>, r: &[f64]) -> Vec<f64> {
+    apply_with(a, false, r)
+}
+
+/// With the continuous functions or without.
+fn apply_with(a: &Sipdg<f64>, continuous: bool, r: &[f64]) -> Vec<f64> {
     let mut z = vec![f64::NAN; r.len()];
-    a.linelet_inverse().expect("positive definite linelets").apply(r, &mut z);
+    a.linelet_inverse(continuous).expect("positive definite linelets").apply(r, &mut z);
     z
 }
 
@@ -79,11 +85,13 @@ fn it_is_symmetric_and_positive_for_all_shapes() {
                 let a = Sipdg::new(Arc::new(mesh), &options, &kappa, &|_, _| 0.5, &conditions, host(2))
                     .expect("an operator");
                 let (r, s) = (random(&a, 3), random(&a, 4));
-                let (br, bs) = (apply(&a, &r), apply(&a, &s));
-                let what = format!("{shape:?} {dim} {order} {deformation}");
-                let (x, y) = (dot(&br, &s), dot(&r, &bs));
-                assert!((x - y).abs() <= 1e-10 * dot(&br, &r), "{what}: {x} {y}");
-                assert!(dot(&br, &r) > 0.0 && dot(&bs, &s) > 0.0, "{what}");
+                for continuous in [false, true] {
+                    let [br, bs] = [&r, &s].map(|v| apply_with(&a, continuous, v));
+                    let what = format!("{shape:?} {dim} {order} {deformation} {continuous}");
+                    let (x, y) = (dot(&br, &s), dot(&r, &bs));
+                    assert!((x - y).abs() <= 1e-10 * dot(&br, &r), "{what}: {x} {y}");
+                    assert!(dot(&br, &r) > 0.0 && dot(&bs, &s) > 0.0, "{what}");
+                }
             }
         }
     }
@@ -103,7 +111,7 @@ fn lines_are_whole_columns() {
             flatten(&mut mesh, aspect);
             let elements = mesh.n_elements();
             let a = poisson(&Arc::new(mesh), 2, EllipticBoundary::Dirichlet);
-            let inverse = a.linelet_inverse().expect("linelets");
+            let inverse = a.linelet_inverse(false).expect("linelets");
             let found = inverse.summary();
             assert_eq!(inverse.elements(), a.linelets().elements(), "{shape:?} {aspect}");
             assert_eq!(found.lines, counted, "{shape:?} {aspect}");
@@ -179,6 +187,85 @@ fn on_square_elements_it_is_the_diagonal_for_the_lobatto_basis() {
     }
 }
 
+/// The nodes of the smoother's basis and the values of its functions at the operator's nodes, and those of
+/// the operator's functions at its nodes.
+fn bases(shape: Shape, order: usize) -> ([Matrix; 2], usize) {
+    let with = |set: NodeSet| LagrangeBasis::with_nodes(shape, order, set).expect("a basis");
+    let (ours, theirs) = match shape {
+        Shape::Triangle | Shape::Tetrahedron => (with(NodeSet::WarpBlend), with(NodeSet::WarpBlend)),
+        Shape::Pyramid => (with(NodeSet::Equispaced), with(NodeSet::Equispaced)),
+        _ => (with(NodeSet::GaussLegendre), with(NodeSet::GaussLobatto)),
+    };
+    ([theirs.eval(ours.nodes()), ours.eval(theirs.nodes())], ours.nodes().len())
+}
+
+/// The sum of `q qᵀ r / qᵀAq` over the nodal functions of all elements, and over the continuous ones that
+/// have several elements, whatever the penalty. Their nodes are found by their coordinates, and `qᵀAq` is
+/// that of the assembled matrix.
+#[test]
+fn continuous_functions_are_scaled_by_their_diagonal() {
+    for (shape, dim, n) in SHAPES {
+        for (order, penalty) in [(1, 1.0), (2, 100.0), (3, 1.0)] {
+            let mut mesh = unit(shape, dim, n.min(2));
+            mesh.map(|[x, y, z]| [1.1 * x + 0.1 * y, y - 0.05 * z, z + 0.1 * x]).expect("affine");
+            let mut conditions = everywhere(&mesh, EllipticBoundary::Neumann);
+            (conditions[0].1, conditions[1].1) =
+                (EllipticBoundary::Dirichlet, EllipticBoundary::Robin { alpha: 3.0 });
+            let kappa = |e: usize, _: [f64; 3]| if e.is_multiple_of(3) { 1.5 } else { 1.0 };
+            let options = SipdgOptions { penalty, ..SipdgOptions::new(order) };
+            let a = Sipdg::new(Arc::new(mesh), &options, &kappa, &|_, _| 0.5, &conditions, host(2))
+                .expect("an operator");
+            let what = format!("{shape:?} {dim}, order {order}, penalty {penalty}");
+            if !a.linelets().elements().is_empty() {
+                assert_eq!((shape, dim), (None, 3), "{what}: square elements");
+                continue;
+            }
+            let matrix = a.assemble();
+            let coordinates = [0, 1, 2].map(|d| a.project(&|_, x| x[d]));
+            // The functions at each place, as entries of vectors with their values.
+            let mut at: BTreeMap<[i64; 3], Vec<Vec<(usize, f64)>>> = BTreeMap::new();
+            for (element, block) in a.blocks_of_unknowns().iter().enumerate() {
+                let ([values, back], n) = bases(a.mesh().shape(element), order);
+                for j in 0..n {
+                    let place = [0, 1, 2].map(|d| {
+                        let x: f64 = (0..n).map(|i| back[(j, i)] * coordinates[d][block[i] as usize]).sum();
+                        (x * 1e7).round() as i64
+                    });
+                    let function = (0..n).map(|i| (block[i] as usize, values[(i, j)])).collect();
+                    at.entry(place).or_default().push(function);
+                }
+            }
+            let r = random(&a, 5);
+            let mut wanted = vec![0.0; a.len()];
+            let mut add = |parts: &[Vec<(usize, f64)>]| {
+                let mut q = vec![0.0; a.len()];
+                parts.iter().flatten().for_each(|(i, v)| q[*i] += v);
+                let mut image = vec![0.0; a.len()];
+                for (i, row) in matrix.outer_iterator().enumerate() {
+                    image[i] = row.iter().map(|(k, v)| v * q[k]).sum();
+                }
+                let factor = dot(&q, &r) / dot(&q, &image);
+                wanted.iter_mut().zip(&q).for_each(|(w, q)| *w += factor * q);
+            };
+            let mut several = 0;
+            for functions in at.values() {
+                functions.iter().for_each(|function| add(std::slice::from_ref(function)));
+                if functions.len() > 1 {
+                    several += 1;
+                    add(functions);
+                }
+            }
+            assert!(several > 4, "{what}: {several} shared nodes");
+            let found = apply_with(&a, true, &r);
+            let largest = wanted.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+            for i in a.unknowns() {
+                let (found, wanted) = (found[i as usize], wanted[i as usize]);
+                assert!((found - wanted).abs() < 1e-9 * largest, "{what}: {found} {wanted}");
+            }
+        }
+    }
+}
+
 #[test]
 fn threads_do_not_change_a_bit() {
     let mut mesh = unit(Some(Shape::Triangle), 2, 9);
@@ -196,7 +283,8 @@ fn threads_do_not_change_a_bit() {
             host(threads),
         )
         .expect("an operator");
-        apply(&a, &random(&a, 6))
+        let r = random(&a, 6);
+        [apply(&a, &r), apply_with(&a, true, &r)]
     };
     let one = of(1);
     assert!(one == of(2) && one == of(3));

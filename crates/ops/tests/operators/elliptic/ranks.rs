@@ -72,9 +72,11 @@ fn everything(a: &Sipdg<f64>, conditions: usize) -> (Found, Vec<u64>) {
     a.block_inverses().expect("regular blocks").apply(&u, &mut v);
     a.refresh(&mut v);
     add(a, &v, &mut found);
-    a.linelet_inverse().expect("positive definite linelets").apply(&u, &mut v);
-    a.refresh(&mut v);
-    add(a, &v, &mut found);
+    for continuous in [false, true] {
+        a.linelet_inverse(continuous).expect("positive definite linelets").apply(&u, &mut v);
+        a.refresh(&mut v);
+        add(a, &v, &mut found);
+    }
     a.inverse_mass(&u, &mut v);
     add(a, &v, &mut found);
     let f = |_: usize, [x, y, z]: [f64; 3]| (x + 2.0 * y).sin() + z;

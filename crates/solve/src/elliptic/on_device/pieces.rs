@@ -18,6 +18,7 @@ use crate::elliptic::continuous::ContinuousSpace;
 use crate::elliptic::entries::inverse_diagonal;
 use crate::elliptic::lines::LineDescription;
 use crate::elliptic::machine::{Between, Machine, Number, OnMatrix, Piece, Sizes, start_entry};
+use crate::elliptic::options::with_continuous;
 use crate::elliptic::ranks::{GatheredSolver, GatheredTransfer, Whole, whole_of_order};
 
 type Vector<T> = CudaVector<T>;
@@ -123,7 +124,7 @@ impl Machine for WithHost<'_> {
     }
 
     fn linelets<T: Number>(&self, a: &Pair<T>) -> Result<(Piece<Vector<T>>, LineDescription), EllipticError> {
-        let on_host = a.on_host.linelet_inverse()?;
+        let on_host = a.on_host.linelet_inverse(with_continuous(&a.on_host))?;
         let mut lines = match self.whole {
             Some(whole) => LineDescription { bytes: on_host.bytes(), ..LineDescription::found(&whole.0) },
             None => LineDescription::of(&a.on_host, &on_host),

@@ -223,12 +223,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// z ← D⁻¹ r + w R x for the elements of one shape. `member` is that of each element, or the largest number;
-// r and z may be the same vector. Rows that fill up the host's blocks are copied between the whole vectors.
+// z ← D⁻¹ r + w R x + Q sums for the elements of one shape. `member` is that of each element, or the largest
+// number; r and z may be the same vector. `function` is that of each row, or the largest number; it may be
+// missing. Rows that fill up the host's blocks are copied between the whole vectors.
 extern "C" __global__ void __launch_bounds__(THREADS)
     linelets_add(const Member* __restrict__ members, const u32* __restrict__ member, const Functions f,
                  const real* __restrict__ unknowns, const real* __restrict__ diagonal, const real* r, real* z,
-                 const real* whole_r, real* whole_z, u64 first_row, u64 rows, u64 copied, u64 n_copied, real weight) {
+                 const real* whole_r, real* whole_z, u64 first_row, u64 rows, u64 copied, u64 n_copied, const u32* function, const real* sums, real weight) {
     const u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
     dg_wait_for_kernels_before();
     if (i < n_copied) whole_z[copied + i] = whole_r[copied + i];
@@ -236,5 +237,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const u32 at = member[i / NP];
     real sum = dg_load(diagonal + first_row + i) * r[first_row + i];
     if (at != NONE) sum += weight * prolongated(members[at], (u32)(i % NP), f, unknowns);
+    if (function) {
+        const u32 of = function[first_row + i];
+        if (of != NONE) sum += sums[of];
+    }
     z[first_row + i] = sum;
 }

@@ -16,6 +16,9 @@ struct Part {
     const real* diagonal;
     // The residual of the Gauss–Lobatto basis.
     real* changed;
+    // The continuous function of each row, or NONE, and the numbers of all; both may be missing.
+    const u32* function;
+    const real* sums;
     u64 first_row;
     u32 n_elements, padding;
 };
@@ -39,8 +42,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// y ← x + β T (D⁻¹ changed + w R unknowns); without `x` the second term. Rows that fill up the host's blocks
-// have the residual itself.
+// y ← x + β T (D⁻¹ changed + w R unknowns + Q sums); without `x` the second term. Rows that fill up the
+// host's blocks have the residual itself.
 extern "C" __global__ void __launch_bounds__(THREADS)
     linelets_out(const Chain a, const Part p, const real* __restrict__ b, const real* __restrict__ ax,
                  const real* __restrict__ x, real* __restrict__ y, u64 copied, u64 n_copied, double beta_, double weight_) {
@@ -55,6 +58,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         const u32 at = p.member[first + item / ROWS_IN];
         real sum = dg_load(p.diagonal + row + item) * p.changed[row + item];
         if (at != NONE) sum += weight * prolongated(p.members[at], item % ROWS_IN, p.functions, p.unknowns);
+        const u32 of = p.function ? p.function[row + item] : NONE;
+        if (of != NONE) sum += p.sums[of];
         return sum;
     });
     for (u32 item = threadIdx.x; item < n * ROWS_IN; item += THREADS)

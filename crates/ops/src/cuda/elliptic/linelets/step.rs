@@ -1,5 +1,6 @@
 //! Whole steps of a smoother with linelets: launches of `elliptic_linelets_step.cu`.
 
+use super::conforming::CudaConforming;
 use super::{CudaLinelets, FunctionTables, HEADER};
 use crate::cuda::elliptic::Span;
 use crate::cuda::elliptic::transfer::{ChainText, argument};
@@ -34,6 +35,8 @@ struct Argument {
     unknowns: u64,
     diagonal: u64,
     changed: u64,
+    function: u64,
+    sums: u64,
     first_row: u64,
     n_elements: u32,
     padding: u32,
@@ -84,8 +87,8 @@ impl<T: Scalar> Steps<T> {
 
 impl<T: Scalar> CudaLinelets<T> {
     /// Computes `y ← x + β B (b − A x)`, with `A x` in `ax`, or, without both, `y ← β B b`. Returns false,
-    /// and does nothing, if the elements keep their basis. Consists of launches only; collective on several
-    /// ranks.
+    /// and does nothing, if there is no such kernel: elements of several shapes or in lines that keep their
+    /// basis. Consists of launches only; collective on several ranks.
     ///
     /// # Errors
     /// [`GpuError::Length`] if a length is not the operator's, and errors of launches and messages.
@@ -96,7 +99,10 @@ impl<T: Scalar> CudaLinelets<T> {
         from: Option<[&CudaVector<T>; 2]>,
         y: &mut CudaVector<T>,
     ) -> Result<bool, GpuError> {
-        let Some(Steps(parts)) = &self.steps else { return Ok(false) };
+        let plain = self.conforming.as_ref().filter(|_| self.plain);
+        if self.steps.is_none() && plain.is_none() {
+            return Ok(false);
+        }
         let lengths = [b.buffer().len(), y.buffer().len()];
         let given = from.iter().flatten().map(|v| v.buffer().len());
         for found in lengths.into_iter().chain(given) {
@@ -105,6 +111,17 @@ impl<T: Scalar> CudaLinelets<T> {
             }
         }
         let [x, ax] = from.map_or([0, 0], |both| both.map(|v| v.buffer().ptr()));
+        let parts: &[OfPart<T>] = match (&self.steps, plain) {
+            (_, Some(conforming)) => {
+                let vectors = [b.buffer().ptr(), ax, x, y.buffer().ptr(), self.changed.buffer().ptr()];
+                conforming.step(&self.cuda, beta, &self.diagonal, vectors, self.real)?;
+                self.refresh.as_ref().map_or(Ok(()), |refresh| refresh.run(&self.cuda, y.buffer_mut()))?;
+                return Ok(true);
+            }
+            (Some(Steps(parts)), None) => parts,
+            (None, None) => &[],
+        };
+        let [function, sums] = self.conforming.as_ref().map_or([0; 2], CudaConforming::addresses);
         let argument_of = |k: usize, part: &OfPart<T>| Argument {
             members: self.members.ptr(),
             member: self.parts[k].member.ptr(),
@@ -112,6 +129,8 @@ impl<T: Scalar> CudaLinelets<T> {
             unknowns: self.unknowns.ptr(),
             diagonal: self.diagonal.buffer().ptr(),
             changed: self.changed.buffer().ptr(),
+            function,
+            sums,
             first_row: part.first_row as u64,
             n_elements: part.n_elements as u32,
             padding: 0,
@@ -124,6 +143,9 @@ impl<T: Scalar> CudaLinelets<T> {
             unsafe { self.cuda.launch(&part.inwards, part.config, &args)? };
         }
         self.solve()?;
+        if let Some(conforming) = &self.conforming {
+            conforming.sum(&self.cuda, [self.changed.buffer().ptr(), 0])?;
+        }
         for (k, part) in parts.iter().enumerate() {
             let last = k + 1 == parts.len();
             let copied = if last { self.len - self.real } else { 0 };
