@@ -25,7 +25,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 pub use self::value::value;
-use crate::file::keys::{GAS, INCOMPRESSIBLE_FLOW, Key, Scope};
+use crate::file::keys::{GAS, INCOMPRESSIBLE_FLOW, Row, Scope};
 use crate::file::problem::{InputError, Problem};
 use crate::file::section::Section;
 use crate::file::source::Located;
@@ -76,8 +76,8 @@ pub struct ConditionKind {
     pub name: &'static str,
     /// The models that have it, such as [`GAS`].
     pub models: &'static [&'static str],
-    /// Its own keys, `boundaries.<name>.KEY`, each with the word in [`with`](Key::with).
-    pub keys: &'static [Key],
+    /// Its own keys, `boundaries.<name>.KEY`, each with the word in [`with`](Row::with).
+    pub keys: &'static [Row],
     /// What a file of another model of a gas is told after the models that have it.
     pub elsewhere: &'static str,
     /// Reads the section, whose keys are known. A condition that is a value is made by [`value`].

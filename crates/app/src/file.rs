@@ -4,6 +4,7 @@
 pub mod beginning;
 pub mod every;
 pub mod expression;
+pub mod key;
 pub mod keys;
 pub mod node;
 pub mod number;
@@ -11,3 +12,4 @@ pub mod problem;
 pub mod quantity;
 pub mod section;
 pub mod source;
+pub mod tree;

@@ -44,7 +44,7 @@ use self::not_finite::NotFinite;
 use crate::file::beginning::{Begin, Beginning};
 use crate::file::every::Every;
 use crate::file::expression::wrong_type;
-use crate::file::keys::{Absent, FLOW, Key, Kind as Of, key};
+use crate::file::keys::{Absent, FLOW, Kind as Of, Row, row};
 use crate::file::node::{Node, Value as Written};
 use crate::file::problem::InputError;
 use crate::file::problem::mistakes::each;
@@ -81,7 +81,7 @@ pub static KINDS: [&Kind; 15] = [
 ];
 
 /// The key of the list.
-static LIST: [Key; 1] = [key(
+static LIST: [Row; 1] = [row(
     "monitors",
     &[Of::List("monitors", &[Of::Section])],
     Absent::Nothing,
@@ -104,7 +104,7 @@ pub fn kinds() -> impl Iterator<Item = &'static Kind> {
 }
 
 /// The keys of all monitors.
-pub fn keys() -> impl Iterator<Item = &'static Key> {
+pub fn keys() -> impl Iterator<Item = &'static Row> {
     let of_kinds = kinds().flat_map(|kind| kind.keys.iter().copied().flatten());
     LIST.iter().chain(of_kinds).chain(surface::KEYS).chain(formulas::KEYS)
 }
@@ -115,21 +115,21 @@ pub fn keys() -> impl Iterator<Item = &'static Key> {
 macro_rules! monitor_section {
     ($name:literal, $models:expr, $text:expr, $steps:expr) => {
         &[
-            $crate::file::keys::key(
+            $crate::file::keys::row(
                 concat!("monitors[].", $name),
                 &[$crate::file::keys::Kind::Section],
                 $crate::file::keys::Absent::Nothing,
                 $text,
             )
             .of($models),
-            $crate::file::keys::key(
+            $crate::file::keys::row(
                 concat!("monitors[].", $name, ".every"),
                 &[$crate::file::every::TIME],
                 $crate::file::keys::Absent::Nothing,
                 "The interval of time between rows, in place of `every_steps`.",
             )
             .of($models),
-            $crate::file::keys::key(
+            $crate::file::keys::row(
                 concat!("monitors[].", $name, ".every_steps"),
                 &[$crate::file::every::STEPS],
                 $steps,
@@ -145,7 +145,7 @@ macro_rules! monitor_section {
 macro_rules! monitor_beginning {
     ($name:literal, $models:expr, $default:literal, $text:literal) => {
         &[
-            $crate::file::keys::key(
+            $crate::file::keys::row(
                 concat!("monitors[].", $name, ".from"),
                 &[
                     $crate::file::keys::Kind::Number($crate::file::keys::Range::Any),
@@ -155,7 +155,7 @@ macro_rules! monitor_beginning {
                 $text,
             )
             .of($models),
-            $crate::file::keys::key(
+            $crate::file::keys::row(
                 concat!("monitors[].", $name, ".from.when"),
                 &[$crate::file::beginning::CONDITION],
                 $crate::file::keys::Absent::Required,
@@ -184,7 +184,7 @@ pub struct Kind {
     /// The word of the pipeline file, after which its tables are named.
     pub name: &'static str,
     /// Its keys, in groups.
-    pub keys: &'static [&'static [Key]],
+    pub keys: &'static [&'static [Row]],
     /// The default interval of its rows.
     pub every: Every,
     /// Whether `from` begins its rows.

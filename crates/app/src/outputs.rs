@@ -30,7 +30,7 @@ use crate::file::every::Every;
 use crate::file::expression::Constants;
 use crate::file::keys::Absent::{Nothing, Required, Says};
 use crate::file::keys::Kind::{List, Section as Of, Text};
-use crate::file::keys::{FLOW, Key, Kind as Values, key};
+use crate::file::keys::{FLOW, Kind as Values, Row, row};
 use crate::file::node::Value;
 use crate::file::problem::InputError;
 use crate::file::problem::mistakes::{both, each};
@@ -49,9 +49,9 @@ pub static KINDS: [&Kind; 4] = [&fields::OUTPUT, &surfaces::OUTPUT, &averages::O
 const NAMES: Values = List("names of fields, or `Name: formula`", &[Text, Of]);
 
 /// The keys of the whole section.
-static KEYS: [Key; 2] = [
-    key("output", &[Of], Nothing, "The results: where they are written, which, and when."),
-    key(
+static KEYS: [Row; 2] = [
+    row("output", &[Of], Nothing, "The results: where they are written, which, and when."),
+    row(
         "output.directory",
         &[Text],
         Says("`out/` and the file's name"),
@@ -60,9 +60,9 @@ static KEYS: [Key; 2] = [
 ];
 
 /// The keys that several outputs have.
-static SHARED: [Key; 2] = [
-    key("output.{surfaces,averages}.names", &[NAMES], Says("as in `output.fields`"), "The fields.").of(FLOW),
-    key(
+static SHARED: [Row; 2] = [
+    row("output.{surfaces,averages}.names", &[NAMES], Says("as in `output.fields`"), "The fields.").of(FLOW),
+    row(
         "output.{fields,surfaces,averages}.from.when",
         &[CONDITION],
         Required,
@@ -73,7 +73,7 @@ static SHARED: [Key; 2] = [
 ];
 
 /// The keys of the section `output`.
-pub fn keys() -> impl Iterator<Item = &'static Key> {
+pub fn keys() -> impl Iterator<Item = &'static Row> {
     KEYS.iter().chain(KINDS.iter().flat_map(|kind| kind.keys)).chain(series::KEYS).chain(&SHARED)
 }
 
@@ -82,7 +82,7 @@ pub struct Kind {
     /// The name of its section.
     pub name: &'static str,
     /// Its keys, that of the section first.
-    pub keys: &'static [Key],
+    pub keys: &'static [Row],
     /// Reads the section, whose keys are known.
     pub read: fn(&Section<'_>) -> Result<Arc<dyn Spec>, InputError>,
     /// What is written where the file does not mention it, in a case of a study, and if another run starts

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::conditions;
 pub use crate::conditions::ConditionKind;
-use crate::file::keys::{Key, Kind};
+use crate::file::keys::{Kind, Row};
 use dgsuite_solve::own::Flux;
 
 /// What a program adds.
@@ -33,18 +33,17 @@ pub(crate) fn fluxes() -> &'static [Flux] {
 }
 
 /// A row of the table with the words of boundary conditions, or those that the program adds to it.
-pub(crate) fn with_words(key: &'static Key) -> &'static Key {
-    let more: Vec<&'static str> = match key.path {
+pub(crate) fn with_words(row: Row) -> Row {
+    let more: Vec<&'static str> = match row.path {
         "space.riemann" => own().fluxes.iter().map(|flux| flux.0.name()).collect(),
-        "boundaries.<name>.type" => key.models.iter().flat_map(|model| conditions::words(model)).collect(),
+        "boundaries.<name>.type" => row.models.iter().flat_map(|model| conditions::words(model)).collect(),
         _ => Vec::new(),
     };
-    let [Kind::Words(words)] = key.kinds else { return key };
+    let [Kind::Words(words)] = row.kinds else { return row };
     if more.is_empty() {
-        return key;
+        return row;
     }
     // Once in a process, and as long as it.
     let words: &'static [&'static str] = Box::leak(words.iter().copied().chain(more).collect());
-    let kinds: &'static [Kind] = Box::leak(Box::new([Kind::Words(words)]));
-    Box::leak(Box::new(Key { kinds, ..*key }))
+    Row { kinds: Box::leak(Box::new([Kind::Words(words)])), ..row }
 }

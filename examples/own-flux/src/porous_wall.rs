@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dgsuite::conditions::{Condition, OfModel, value};
-use dgsuite::file::keys::{Absent, GAS, Kind, Range, key};
+use dgsuite::file::keys::{Absent, GAS, Kind, Range, row};
 use dgsuite::file::problem::InputError;
 use dgsuite::file::section::Section;
 use dgsuite::own::ConditionKind;
@@ -56,7 +56,7 @@ pub(crate) const CONDITION: ConditionKind = ConditionKind {
     name: "porous-wall",
     models: GAS,
     keys: &[
-        key(
+        row(
             "boundaries.<name>.porosity",
             &[Kind::Number(Range::Between(0.0, 1.0))],
             Absent::Required,
@@ -64,7 +64,7 @@ pub(crate) const CONDITION: ConditionKind = ConditionKind {
         )
         .of(GAS)
         .with(&["porous-wall"]),
-        key(
+        row(
             "boundaries.<name>.behind",
             &[Kind::Number(Range::Above(0.0))],
             Absent::Required,

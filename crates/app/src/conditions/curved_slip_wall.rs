@@ -8,7 +8,7 @@ use super::{Condition, ConditionKind, On, Resolved, faces};
 use crate::file::keys::Absent::{Says, Value};
 use crate::file::keys::Kind::{Formula, Number, Section as Keys};
 use crate::file::keys::Range::Between;
-use crate::file::keys::{EULER, SPACE_TIME, key};
+use crate::file::keys::{EULER, SPACE_TIME, row};
 use crate::file::problem::{InputError, Problem};
 use crate::file::quantity::VectorQuantity;
 use crate::file::section::Section;
@@ -20,7 +20,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     name: "curved-slip-wall",
     models: EULER,
     keys: &[
-    key(
+    row(
         "boundaries.<name>.normal",
         &[COMPONENTS, Keys],
         Says("estimated from circles through neighbouring points of the boundary, in two dimensions only"),
@@ -29,7 +29,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(EULER)
     .with(&["curved-slip-wall"]),
-    key(
+    row(
         "boundaries.<name>.normal.{x,y,z}",
         &[Formula(SPACE_TIME)],
         Value("0"),
@@ -37,7 +37,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(EULER)
     .with(&["curved-slip-wall"]),
-    key(
+    row(
         "boundaries.<name>.corner",
         &[Number(Between(0.0, PI))],
         Value("40*deg"),

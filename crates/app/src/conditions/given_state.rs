@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Condition, On, Resolved};
 use crate::file::keys::Absent::{Nothing, Required, Says, Value};
 use crate::file::keys::Kind::{Formula, Section as Keys, Text, Vector, Whole};
-use crate::file::keys::{EXPLICIT, FLUID, INCOMPRESSIBLE, Key, POSITIVE, SPACE_TIME, STATE_TOO, key};
+use crate::file::keys::{EXPLICIT, FLUID, INCOMPRESSIBLE, POSITIVE, Row, SPACE_TIME, STATE_TOO, row};
 use crate::file::problem::InputError;
 use crate::file::section::Section;
 use crate::file::source::Located;
@@ -21,8 +21,8 @@ const STATES: &[&str] = &["dirichlet", "far-field"];
 /// The conditions of incompressible flow that can have an exact solution.
 const OPEN_OR_GIVEN: &[&str] = &["dirichlet", "outflow"];
 
-pub(super) const KEYS: &[Key] = &[
-    key(
+pub(super) const KEYS: &[Row] = &[
+    row(
         "boundaries.<name>.exact",
         &[Text, Keys],
         Nothing,
@@ -31,7 +31,7 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(EXPLICIT)
     .with(STATES),
-    key(
+    row(
         "boundaries.<name>.exact.name",
         &[Text],
         Nothing,
@@ -39,7 +39,7 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(EXPLICIT)
     .with(STATES),
-    key(
+    row(
         "boundaries.<name>.exact.<variable>",
         &[Formula(STATE_TOO)],
         Required,
@@ -47,7 +47,7 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(EXPLICIT)
     .with(STATES),
-    key(
+    row(
         "boundaries.<name>.<variable>",
         &[Formula(STATE_TOO)],
         Required,
@@ -56,7 +56,7 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(EXPLICIT)
     .with(STATES),
-    key(
+    row(
         "boundaries.<name>.turbulence",
         &[Keys],
         Says("none: the mean alone"),
@@ -66,7 +66,7 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(FLUID)
     .with(STATES),
-    key(
+    row(
         "boundaries.<name>.turbulence.intensity",
         &[POSITIVE],
         Nothing,
@@ -74,7 +74,7 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(FLUID)
     .with(STATES),
-    key(
+    row(
         "boundaries.<name>.turbulence.stress",
         &[Keys],
         Nothing,
@@ -82,7 +82,7 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(FLUID)
     .with(STATES),
-    key(
+    row(
         "boundaries.<name>.turbulence.stress.{uu,vv,ww,uv,uw,vw}",
         &[Formula("x, y, z")],
         Value("0"),
@@ -90,7 +90,7 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(FLUID)
     .with(STATES),
-    key(
+    row(
         "boundaries.<name>.turbulence.length",
         &[POSITIVE],
         Required,
@@ -98,7 +98,7 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(FLUID)
     .with(STATES),
-    key(
+    row(
         "boundaries.<name>.turbulence.velocity",
         &[Vector],
         Required,
@@ -106,7 +106,7 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(FLUID)
     .with(STATES),
-    key(
+    row(
         "boundaries.<name>.turbulence.seed",
         &[Whole(0, usize::MAX)],
         Value("0"),
@@ -114,7 +114,7 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(FLUID)
     .with(STATES),
-    key(
+    row(
         "boundaries.<name>.exact",
         &[Text, Keys],
         Nothing,
@@ -124,7 +124,7 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(INCOMPRESSIBLE)
     .with(OPEN_OR_GIVEN),
-    key(
+    row(
         "boundaries.<name>.exact.name",
         &[Text],
         Nothing,
@@ -132,7 +132,7 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(INCOMPRESSIBLE)
     .with(OPEN_OR_GIVEN),
-    key(
+    row(
         "boundaries.<name>.exact.<variable>",
         &[Formula(SPACE_TIME)],
         Required,
@@ -140,7 +140,7 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(INCOMPRESSIBLE)
     .with(OPEN_OR_GIVEN),
-    key(
+    row(
         "boundaries.<name>.<variable>",
         &[Formula(SPACE_TIME)],
         Required,

@@ -8,7 +8,7 @@ use crate::file::keys::Absent::{Nothing, Required, Says, Value};
 use crate::file::keys::Kind::{Flag, Formula, Number, Section as Keys, Vector, Words};
 use crate::file::keys::Range::AtLeast;
 use crate::file::keys::{
-    INCOMPRESSIBLE, INCOMPRESSIBLE_FLOW, NAVIER_STOKES, POSITIVE, SPACE_TIME, STATE_TOO, VISCOUS, key,
+    INCOMPRESSIBLE, INCOMPRESSIBLE_FLOW, NAVIER_STOKES, POSITIVE, SPACE_TIME, STATE_TOO, VISCOUS, row,
 };
 use crate::file::problem::InputError;
 use crate::file::quantity::{Quantity, VectorQuantity};
@@ -23,7 +23,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     name: "no-slip-wall",
     models: VISCOUS,
     keys: &[
-    key(
+    row(
         "boundaries.<name>.<scalar>",
         &[Formula(SPACE_TIME)],
         Says("nothing diffuses through the wall"),
@@ -31,10 +31,10 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(INCOMPRESSIBLE)
     .with(WALL),
-    key("boundaries.<name>.temperature", &[Formula(SPACE_TIME)], Nothing, "The temperature of the wall.")
+    row("boundaries.<name>.temperature", &[Formula(SPACE_TIME)], Nothing, "The temperature of the wall.")
         .of(INCOMPRESSIBLE)
         .with(WALL),
-    key(
+    row(
         "boundaries.<name>.heat_flux",
         &[Formula(SPACE_TIME)],
         Nothing,
@@ -42,7 +42,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(INCOMPRESSIBLE)
     .with(WALL),
-    key(
+    row(
         "boundaries.<name>.transfer",
         &[Number(AtLeast(0.0))],
         Nothing,
@@ -50,7 +50,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(INCOMPRESSIBLE)
     .with(WALL),
-    key(
+    row(
         "boundaries.<name>.ambient",
         &[Formula(SPACE_TIME)],
         Says("none; required with `transfer`"),
@@ -58,7 +58,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(INCOMPRESSIBLE)
     .with(WALL),
-    key(
+    row(
         "boundaries.<name>.adiabatic",
         &[Flag],
         Says("`true` without a condition of the temperature"),
@@ -66,7 +66,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(VISCOUS)
     .with(WALL),
-    key(
+    row(
         "boundaries.<name>.temperature",
         &[POSITIVE, Formula(STATE_TOO)],
         Says("none: the wall is adiabatic"),
@@ -74,7 +74,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(NAVIER_STOKES)
     .with(WALL),
-    key(
+    row(
         "boundaries.<name>.model",
         &[Words(&["reichardt", "spalding"])],
         Says("none: the mesh resolves the layer at the wall"),
@@ -83,7 +83,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(VISCOUS)
     .with(WALL),
-    key(
+    row(
         "boundaries.<name>.exchange",
         &[Words(&["auto"]), POSITIVE],
         Value("auto"),
@@ -92,7 +92,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(VISCOUS)
     .with(WALL),
-    key(
+    row(
         "boundaries.<name>.velocity",
         &[COMPONENTS, Keys],
         Says("0: the wall is at rest"),
@@ -102,7 +102,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(VISCOUS)
     .with(WALL),
-    key(
+    row(
         "boundaries.<name>.velocity.{u,v,w}",
         &[Formula(SPACE_TIME)],
         Value("0"),
@@ -110,7 +110,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(VISCOUS)
     .with(WALL),
-    key(
+    row(
         "boundaries.<name>.rotation",
         &[Keys],
         Nothing,
@@ -118,7 +118,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(VISCOUS)
     .with(WALL),
-    key(
+    row(
         "boundaries.<name>.rotation.omega",
         &[Formula(SPACE_TIME)],
         Required,
@@ -126,7 +126,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(VISCOUS)
     .with(WALL),
-    key(
+    row(
         "boundaries.<name>.rotation.centre",
         &[Vector],
         Says("the origin"),
@@ -134,7 +134,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(VISCOUS)
     .with(WALL),
-    key(
+    row(
         "boundaries.<name>.rotation.axis",
         &[Vector],
         Says("the z-axis"),

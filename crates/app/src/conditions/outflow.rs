@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Condition, ConditionKind, OfModel, On, Resolved};
 use crate::file::keys::Absent::{Says, Value};
 use crate::file::keys::Kind::Words;
-use crate::file::keys::{FLOW, INCOMPRESSIBLE, INCOMPRESSIBLE_FLOW, POSITIVE, key};
+use crate::file::keys::{FLOW, INCOMPRESSIBLE, INCOMPRESSIBLE_FLOW, POSITIVE, row};
 use crate::file::problem::InputError;
 use crate::file::section::Section;
 use crate::file::source::Located;
@@ -20,7 +20,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     models: FLOW,
     // Those of an exact solution stand in `given_state.rs`.
     keys: &[
-    key(
+    row(
         "boundaries.<name>.kind",
         &[Words(&["dong", "do-nothing"])],
         Value("dong"),
@@ -29,7 +29,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(INCOMPRESSIBLE)
     .with(&["outflow"]),
-    key(
+    row(
         "boundaries.<name>.velocity",
         &[POSITIVE],
         Says("the root mean square of the flow's velocity over the domain, in each step"),
@@ -38,7 +38,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(INCOMPRESSIBLE)
     .with(&["outflow"]),
-    key(
+    row(
         "boundaries.<name>.delta",
         &[POSITIVE],
         Value("0.05"),

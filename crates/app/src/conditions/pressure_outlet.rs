@@ -7,7 +7,7 @@ use super::{Condition, ConditionKind, On, Resolved};
 use crate::file::keys::Absent::{Required, Says, Value};
 use crate::file::keys::Kind::{Formula, Section as Keys};
 use crate::file::keys::{
-    FLUID, GAS, INCOMPRESSIBLE, INCOMPRESSIBLE_FLOW, POSITIVE, SPACE_TIME, STATE_TOO, key,
+    FLUID, GAS, INCOMPRESSIBLE, INCOMPRESSIBLE_FLOW, POSITIVE, SPACE_TIME, STATE_TOO, row,
 };
 use crate::file::problem::InputError;
 use crate::file::quantity::{Quantity, VectorQuantity};
@@ -20,7 +20,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     name: "pressure-outlet",
     models: FLUID,
     keys: &[
-    key(
+    row(
         "boundaries.<name>.<scalar>",
         &[Formula(SPACE_TIME)],
         Says("the value inside"),
@@ -28,7 +28,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(INCOMPRESSIBLE)
     .with(&["pressure-outlet"]),
-    key(
+    row(
         "boundaries.<name>.p",
         &[POSITIVE, Formula(STATE_TOO)],
         Required,
@@ -36,7 +36,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
         .of(GAS)
         .with(&["pressure-outlet"]),
-    key(
+    row(
         "boundaries.<name>.temperature",
         &[POSITIVE, Formula(STATE_TOO)],
         Says("that of the initial state there"),
@@ -44,7 +44,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(GAS)
     .with(&["pressure-outlet"]),
-    key(
+    row(
         "boundaries.<name>.velocity",
         &[COMPONENTS, Keys],
         Says("that of the initial state there"),
@@ -53,7 +53,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(GAS)
     .with(&["pressure-outlet"]),
-    key(
+    row(
         "boundaries.<name>.velocity.{u,v,w}",
         &[Formula(SPACE_TIME)],
         Value("0"),
@@ -61,7 +61,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     )
     .of(GAS)
     .with(&["pressure-outlet"]),
-    key("boundaries.<name>.p", &[Formula(SPACE_TIME)], Required, "The pressure on the boundary.")
+    row("boundaries.<name>.p", &[Formula(SPACE_TIME)], Required, "The pressure on the boundary.")
         .of(INCOMPRESSIBLE)
         .with(&["pressure-outlet"]),
     ],

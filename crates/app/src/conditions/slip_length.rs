@@ -4,14 +4,14 @@ use super::{ConditionKind, value};
 use crate::file::keys::Absent::Required;
 use crate::file::keys::Kind::Number;
 use crate::file::keys::Range::Above;
-use crate::file::keys::{NAVIER_STOKES, key};
+use crate::file::keys::{NAVIER_STOKES, row};
 use dgsuite_physics::SlipLengthWall;
 use dgsuite_solve::own::wall;
 
 pub(super) const CONDITION: ConditionKind = ConditionKind {
     name: "slip-length-wall",
     models: NAVIER_STOKES,
-    keys: &[key(
+    keys: &[row(
         "boundaries.<name>.slip_length",
         &[Number(Above(0.0))],
         Required,

@@ -6,7 +6,7 @@ use super::numbers::{Building, COMPONENTS};
 use super::{Condition, ConditionKind, On, Resolved};
 use crate::file::keys::Absent::{Required, Says, Value};
 use crate::file::keys::Kind::{Formula, Section as Keys};
-use crate::file::keys::{GAS, POSITIVE, SPACE_TIME, STATE_TOO, key};
+use crate::file::keys::{GAS, POSITIVE, SPACE_TIME, STATE_TOO, row};
 use crate::file::problem::InputError;
 use crate::file::problem::mistakes::both;
 use crate::file::quantity::{Quantity, VectorQuantity};
@@ -18,7 +18,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
     name: "subsonic-inflow",
     models: GAS,
     keys: &[
-        key(
+        row(
             "boundaries.<name>.{total_pressure,total_temperature}",
             &[POSITIVE, Formula(STATE_TOO)],
             Required,
@@ -26,7 +26,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
         )
         .of(GAS)
         .with(&["subsonic-inflow"]),
-        key(
+        row(
             "boundaries.<name>.direction",
             &[COMPONENTS, Keys],
             Says("inwards along the normal"),
@@ -34,7 +34,7 @@ pub(super) const CONDITION: ConditionKind = ConditionKind {
         )
         .of(GAS)
         .with(&["subsonic-inflow"]),
-        key(
+        row(
             "boundaries.<name>.direction.{x,y,z}",
             &[Formula(SPACE_TIME)],
             Value("0"),

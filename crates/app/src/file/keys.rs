@@ -2,8 +2,8 @@
 //!
 //! The reader ([`Section`](super::section::Section)) accepts the keys of this table and no others.
 //! `dgsuite keys` prints the table, error messages quote it, and the book's page of keys is generated from
-//! it. Tests verify that the reader uses every key, that the words and limits in the table are those of the
-//! reader, and that its defaults are those that a run writes to its `pipeline.yaml`.
+//! it. A row follows from the declaration of the key ([`key`](super::key)), which reads it; of rows without
+//! one, tests verify that words, limits and defaults are those of the reader.
 //!
 //! # Paths
 //! The parts of a path are separated by dots. A part is a name or a placeholder:
@@ -19,6 +19,7 @@ mod schema;
 
 use std::sync::OnceLock;
 
+pub(super) use self::print::shown;
 pub use self::print::{KeysError, describe, markdown, text};
 pub use self::schema::schema;
 
@@ -72,9 +73,9 @@ pub(crate) const STATE_TOO: &str = "x, y, z, t and, for a gas, the state inside"
 /// A number greater than 0.
 pub(crate) const POSITIVE: Kind = Kind::Number(Range::Above(0.0));
 
-/// One key of the pipeline file.
-#[derive(Debug)]
-pub struct Key {
+/// One key of the pipeline file, as the table has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
     /// The full path.
     pub path: &'static str,
     /// The kinds of values that it may have.
@@ -129,6 +130,27 @@ pub enum Range {
     Below(Low, f64),
 }
 
+impl Range {
+    /// What is expected in place of a number, if it is out of range.
+    pub fn expected(self, x: f64) -> Option<String> {
+        let says = |holds: bool, expected: String| (!holds).then_some(expected);
+        match self {
+            Self::Any => None,
+            Self::Above(low) => says(x > low, format!("greater than {}", shown(low))),
+            Self::AtLeast(0.0) => says(x >= 0.0, "0 or more".to_owned()),
+            Self::AtLeast(low) => says(x >= low, format!("at least {}", shown(low))),
+            Self::Between(low, high) => {
+                says((low..=high).contains(&x), format!("from {} to {}", shown(low), shown(high)))
+            }
+            Self::Below(Low::From(low), high) => {
+                says((low..high).contains(&x), format!("from {} to below {}", shown(low), shown(high)))
+            }
+            Self::Below(Low::Over(low), _) if x <= low => Self::Above(low).expected(x),
+            Self::Below(Low::Over(_), high) => says(x < high, format!("below {}", shown(high))),
+        }
+    }
+}
+
 /// A lower limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Low {
@@ -164,11 +186,11 @@ pub(crate) const fn words<T: Copy, const N: usize>(list: &[(&'static str, T); N]
 
 /// A key that all models have.
 #[must_use]
-pub const fn key(path: &'static str, kinds: &'static [Kind], default: Absent, text: &'static str) -> Key {
-    Key { path, kinds, default, models: &[], types: &[], text, since: "0.1" }
+pub const fn row(path: &'static str, kinds: &'static [Kind], default: Absent, text: &'static str) -> Row {
+    Row { path, kinds, default, models: &[], types: &[], text, since: "0.1" }
 }
 
-impl Key {
+impl Row {
     /// The key, for some models only.
     #[must_use]
     pub const fn of(self, models: &'static [&'static str]) -> Self {
@@ -240,7 +262,7 @@ pub struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    fn has(&self, key: &Key) -> bool {
+    fn has(&self, key: &Row) -> bool {
         let within =
             |all: &[&str], one: Option<&str>| all.is_empty() || one.is_none_or(|one| all.contains(&one));
         within(key.models, self.model) && within(key.types, self.kind)
@@ -248,38 +270,38 @@ impl Scope<'_> {
 }
 
 /// The table, with the parts of each path.
-static TABLE: OnceLock<Vec<Row>> = OnceLock::new();
+static TABLE: OnceLock<Vec<Line>> = OnceLock::new();
 
 /// Makes the table of these keys; the first call decides.
 ///
 /// The keys stand beside what reads them, in rooms above this one, and readers of sections need the whole
 /// table: the room that knows all readers installs it before the first file is read.
-pub fn install(keys: impl Iterator<Item = &'static Key>) {
-    TABLE.get_or_init(|| keys.map(|key| Row { key, parts: key.parts() }).collect());
+pub fn install(rows: impl Iterator<Item = Row>) {
+    TABLE.get_or_init(|| rows.map(|row| Line { row, parts: row.parts() }).collect());
 }
 
 /// Every key, in the order of the sections of a file.
-pub fn all() -> impl Iterator<Item = &'static Key> {
-    rows().iter().map(|row| row.key)
+pub fn all() -> impl Iterator<Item = &'static Row> {
+    lines().iter().map(|line| &line.row)
 }
 
 /// The rows for one path of a file, such as `["boundaries", "inlet", "type"]`: several where models or types
 /// differ. A row with a name comes before one in which the user chooses it.
-pub fn at<S: AsRef<str>>(steps: &[S], scope: Scope<'_>) -> Vec<&'static Key> {
-    let of = |row: &&Row| fits(&row.parts, steps) && scope.has(row.key);
-    let found: Vec<&Row> = rows().iter().filter(of).collect();
-    let any = found.iter().any(|row| row.is_named());
-    found.into_iter().filter(|row| row.is_named() || !any).map(|row| row.key).collect()
+pub fn at<S: AsRef<str>>(steps: &[S], scope: Scope<'_>) -> Vec<&'static Row> {
+    let of = |line: &&Line| fits(&line.parts, steps) && scope.has(&line.row);
+    let found: Vec<&Line> = lines().iter().filter(of).collect();
+    let any = found.iter().any(|line| line.is_named());
+    found.into_iter().filter(|line| line.is_named() || !any).map(|line| &line.row).collect()
 }
 
-/// A key with the parts of its path.
+/// A row with the parts of its path.
 #[derive(Debug)]
-struct Row {
-    key: &'static Key,
+struct Line {
+    row: Row,
     parts: Vec<Part>,
 }
 
-impl Row {
+impl Line {
     /// Whether the user does not choose its name.
     fn is_named(&self) -> bool {
         self.parts.last() != Some(&Part::Free)
@@ -287,12 +309,12 @@ impl Row {
 }
 
 /// Every key, with its parts. They are parsed once, because a reader looks up each of its keys.
-fn rows() -> &'static [Row] {
+fn lines() -> &'static [Line] {
     TABLE.get().map_or(&[], Vec::as_slice)
 }
 
 /// Whether steps of a file's path can be these parts.
-fn fits<S: AsRef<str>>(parts: &[Part], steps: &[S]) -> bool {
+pub(super) fn fits<S: AsRef<str>>(parts: &[Part], steps: &[S]) -> bool {
     parts.len() == steps.len() && parts.iter().zip(steps).all(|(part, step)| part.is(step.as_ref()))
 }
 
@@ -308,9 +330,9 @@ pub struct Known {
 /// The keys known in a section of a file.
 pub fn known<S: AsRef<str>>(section: &[S], scope: Scope<'_>) -> Known {
     let mut known = Known { names: Vec::new(), free: false };
-    for Row { key, parts } in rows() {
+    for Line { row, parts } in lines() {
         let Some((last, above)) = parts.split_last() else { continue };
-        if !fits(above, section) || !scope.has(key) {
+        if !fits(above, section) || !scope.has(row) {
             continue;
         }
         match last {

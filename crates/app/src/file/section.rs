@@ -335,19 +335,22 @@ impl<'a> Section<'a> {
     /// A value that is no list of one to three numbers.
     pub fn vector(&self, key: &str) -> Result<Option<Located<Vec<f64>>>, InputError> {
         self.held(key, |kind| matches!(kind, Kind::Vector | Kind::List(_, [Kind::Whole(..)])));
-        let Some(node) = self.node(key) else { return Ok(None) };
-        let path = self.key(key);
-        let items = list(node, &path)?;
-        let value = items
-            .iter()
-            .enumerate()
-            .map(|(i, item)| Ok(self.constants.number(item, &format!("{path}.{i}"))?.value))
-            .collect::<Result<Vec<f64>, InputError>>()?;
-        if value.is_empty() || value.len() > 3 {
-            return Err(wrong_type(node, &path, "a list of one number for each direction"));
-        }
-        Ok(Some(Located { value, key: path, place: node.place.clone() }))
+        self.node(key).map(|node| vector(node, &self.key(key), self.constants)).transpose()
     }
+}
+
+/// The numbers of a list with one entry for each direction.
+///
+/// # Errors
+/// A value that is no list of one to three numbers.
+pub fn vector(node: &Node, key: &str, constants: &Constants) -> Result<Located<Vec<f64>>, InputError> {
+    let items = list(node, key)?;
+    let number = |(i, item)| Ok(constants.number(item, &format!("{key}.{i}"))?.value);
+    let value = items.iter().enumerate().map(number).collect::<Result<Vec<f64>, InputError>>()?;
+    if value.is_empty() || value.len() > 3 {
+        return Err(wrong_type(node, key, "a list of one number for each direction"));
+    }
+    Ok(Located { value, key: key.to_owned(), place: node.place.clone() })
 }
 
 /// The items of the list at `node`.

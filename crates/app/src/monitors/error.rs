@@ -8,7 +8,7 @@ use super::{Context, ENDS, Kind, Monitor, MonitorError, Now, Spec, Values, chart
 use crate::file::every::Every;
 use crate::file::keys::Absent::{Nothing, Required, Says, Value};
 use crate::file::keys::Kind::{Formula, List, Number, Section as Keys, Text, Words};
-use crate::file::keys::{FLOW, Range, SPACE_TIME, Scope, key, known};
+use crate::file::keys::{FLOW, Range, SPACE_TIME, Scope, known, row};
 use crate::file::problem::InputError;
 use crate::file::section::{self, Section};
 use crate::models::state::StateSpec;
@@ -26,7 +26,7 @@ pub(super) static MONITOR: Kind = Kind {
             ENDS
         ),
         &[
-            key(
+            row(
                 "monitors[].error.exact",
                 &[Text, Keys],
                 Required,
@@ -34,28 +34,28 @@ pub(super) static MONITOR: Kind = Kind {
                  solution of `initial` with its parameters.",
             )
             .of(FLOW),
-            key(
+            row(
                 "monitors[].error.exact.name",
                 &[Text],
                 Nothing,
                 "The name of an exact solution, whose parameters stand beside it.",
             )
             .of(FLOW),
-            key(
+            row(
                 "monitors[].error.exact.<variable>",
                 &[Formula(SPACE_TIME)],
                 Required,
                 "The formula of a primitive variable, or with `name` a parameter of that solution.",
             )
             .of(FLOW),
-            key(
+            row(
                 "monitors[].error.<parameter>",
                 &[Number(Range::Any)],
                 Says("the parameter's own"),
                 "A parameter of the exact solution.",
             )
             .of(FLOW),
-            key(
+            row(
                 "monitors[].error.norms",
                 &[List("the words l1, l2, linf", &[Words(&["l1", "l2", "linf"])])],
                 Value("[l1, l2, linf]"),

@@ -4,7 +4,7 @@ use super::Context;
 use crate::file::expression::wrong_type;
 use crate::file::keys::Absent::Required;
 use crate::file::keys::Kind::{List, Section as Keys, Text};
-use crate::file::keys::{FLOW, Key, Kind, key};
+use crate::file::keys::{FLOW, Kind, Row, row};
 use crate::file::node::{Node, Value};
 use crate::file::problem::InputError;
 use crate::file::problem::mistakes::each;
@@ -15,7 +15,7 @@ use dgsuite_physics::formula::Formula;
 /// Formulas with or without names.
 pub(super) const FORMULAS: Kind = List("formulas, or `Name: formula`", &[Text, Keys]);
 
-pub(super) static KEYS: &[Key] = &[key(
+pub(super) static KEYS: &[Row] = &[row(
     "monitors[].{probe,sample}.fields",
     &[FORMULAS],
     Required,

@@ -15,7 +15,7 @@ use crate::file::every::Every;
 use crate::file::expression::COORDINATES;
 use crate::file::keys::Absent::{Nothing, Required};
 use crate::file::keys::Kind::{Section as Keys, Text, Whole};
-use crate::file::keys::{FLOW, key};
+use crate::file::keys::{FLOW, row};
 use crate::file::problem::InputError;
 use crate::file::problem::mistakes::{both, each};
 use crate::file::section::Section;
@@ -32,35 +32,35 @@ pub(super) static MONITOR: Kind = Kind {
         section!("integral", FLOW, "Integrals over the domain.", ENDS),
         beginning!("integral", FLOW),
         &[
-            key(
+            row(
                 "monitors[].integral.fields",
                 &[FORMULAS],
                 Required,
                 "The integrands: formulas of the solution, such as `rho_E`, `Mach` or `(v_x - u_y)^2/2`.",
             )
             .of(FLOW),
-            key(
+            row(
                 "monitors[].integral.reference",
                 &[Keys],
                 Nothing,
                 "A table of other numbers to compare the integrals with.",
             )
             .of(FLOW),
-            key(
+            row(
                 "monitors[].integral.reference.file",
                 &[Text],
                 Required,
                 "The path of a table of numbers in columns, whose first column is time.",
             )
             .of(FLOW),
-            key(
+            row(
                 "monitors[].integral.reference.columns",
                 &[Keys],
                 Required,
                 "The columns of the table, such as `{ energy: 2 }`.",
             )
             .of(FLOW),
-            key(
+            row(
                 "monitors[].integral.reference.columns.<integral>",
                 &[Whole(2, usize::MAX)],
                 Nothing,

@@ -21,7 +21,7 @@ use crate::file::every::Every;
 use crate::file::keys::Absent::{Required, Value};
 use crate::file::keys::Kind::{List, Number, Text};
 use crate::file::keys::Range::{Above, Any};
-use crate::file::keys::{INCOMPRESSIBLE, key};
+use crate::file::keys::{INCOMPRESSIBLE, row};
 use crate::file::problem::{InputError, Problem};
 use crate::file::section::Section;
 use crate::file::source::Located;
@@ -42,16 +42,16 @@ pub(super) static MONITOR: Kind = Kind {
             Value("10")
         ),
         &[
-            key(
+            row(
                 "monitors[].nusselt.boundary",
                 &[Text, List("names of boundaries", &[Text])],
                 Required,
                 "The boundary, or a list of boundaries.",
             )
             .of(INCOMPRESSIBLE),
-            key("monitors[].nusselt.length", &[Number(Above(0.0))], Value("1"), "The length L.")
+            row("monitors[].nusselt.length", &[Number(Above(0.0))], Value("1"), "The length L.")
                 .of(INCOMPRESSIBLE),
-            key(
+            row(
                 "monitors[].nusselt.difference",
                 &[Number(Any)],
                 Value("1"),

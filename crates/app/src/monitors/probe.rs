@@ -12,7 +12,7 @@ use super::{
 use crate::file::every::Every;
 use crate::file::keys::Absent::{self, Required};
 use crate::file::keys::Kind::{List, Vector};
-use crate::file::keys::{FLOW, key};
+use crate::file::keys::{FLOW, row};
 use crate::file::problem::mistakes::{both, each};
 use crate::file::problem::{InputError, Problem};
 use crate::file::section::Section;
@@ -27,7 +27,7 @@ pub(super) static MONITOR: Kind = Kind {
     keys: &[
         section!("probe", FLOW, "Values at points.", Absent::Value("1")),
         beginning!("probe", FLOW),
-        &[key("monitors[].probe.points", &[List("points", &[Vector])], Required, "The points.").of(FLOW)],
+        &[row("monitors[].probe.points", &[List("points", &[Vector])], Required, "The points.").of(FLOW)],
     ],
     every: Every::Steps(1),
     begins: true,

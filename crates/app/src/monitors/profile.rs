@@ -26,7 +26,7 @@ use super::{
 use crate::file::every::Every;
 use crate::file::keys::Absent::{Nothing, Required, Value};
 use crate::file::keys::Kind::{Flag, List, Section as Keys, Text, Vector, Whole, Words};
-use crate::file::keys::{FLUID, key};
+use crate::file::keys::{FLUID, row};
 use crate::file::number::grouped;
 use crate::file::problem::mistakes::both;
 use crate::file::problem::{InputError, Problem};
@@ -54,31 +54,31 @@ pub(super) static MONITOR: Kind = Kind {
         ),
         beginning!("profile", FLUID),
         &[
-            key("monitors[].profile.line", &[Keys], Required, "Points of a line.").of(FLUID),
-            key("monitors[].profile.line.{from,to}", &[Vector], Required, "The first and the last point.")
+            row("monitors[].profile.line", &[Keys], Required, "Points of a line.").of(FLUID),
+            row("monitors[].profile.line.{from,to}", &[Vector], Required, "The first and the last point.")
                 .of(FLUID),
-            key(
+            row(
                 "monitors[].profile.line.points",
                 &[Whole(2, usize::MAX)],
                 Value("101"),
                 "The number of points.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].profile.line.spacing",
                 &[Words(&Spacing::WORDS)],
                 Value("uniform"),
                 "`cosine` makes them dense at both ends.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].profile.over",
                 &[List("the words x, y, z", &[Words(&AXES)])],
                 Required,
                 "The homogeneous directions, in which the mesh is periodic.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].profile.fields",
                 &[formulas::FORMULAS],
                 Nothing,
@@ -86,9 +86,9 @@ pub(super) static MONITOR: Kind = Kind {
                  `Temperature`.",
             )
             .of(FLUID),
-            key("monitors[].profile.reference", &[Keys], Nothing, "A table of other means to compare with.")
+            row("monitors[].profile.reference", &[Keys], Nothing, "A table of other means to compare with.")
                 .of(FLUID),
-            key(
+            row(
                 "monitors[].profile.reference.file",
                 &[Text],
                 Required,
@@ -96,21 +96,21 @@ pub(super) static MONITOR: Kind = Kind {
                  others.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].profile.reference.columns",
                 &[Keys],
                 Required,
                 "The columns of the table, such as `{ u+: 2, uu+: 3 }`.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].profile.reference.columns.<mean>",
                 &[Whole(2, usize::MAX)],
                 Nothing,
                 "The column that a column of `profile-mean.csv` is compared with, counted from 1.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].profile.budget",
                 &[Flag],
                 Value("false"),
@@ -118,14 +118,14 @@ pub(super) static MONITOR: Kind = Kind {
                  is not among `over`.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].profile.samples",
                 &[Whole(1, usize::MAX)],
                 Value("32"),
                 "The number of equally spaced places in each homogeneous direction.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].profile.wall",
                 &[Text],
                 Nothing,

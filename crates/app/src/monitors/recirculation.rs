@@ -9,7 +9,7 @@ use super::{Context, Kind, Monitor, MonitorError, Now, Spec, Values, charts, sec
 use crate::file::every::Every;
 use crate::file::keys::Absent::{Required, Value};
 use crate::file::keys::Kind::Vector;
-use crate::file::keys::{FLOW, key};
+use crate::file::keys::{FLOW, row};
 use crate::file::problem::{InputError, Problem};
 use crate::file::section::Section;
 use crate::file::source::Located;
@@ -24,14 +24,14 @@ pub(super) static MONITOR: Kind = Kind {
     keys: &[
         section!("recirculation", FLOW, "The length of the recirculation along a line.", Value("10")),
         &[
-            key(
+            row(
                 "monitors[].recirculation.from",
                 &[Vector],
                 Required,
                 "The first point of the line, on the body.",
             )
             .of(FLOW),
-            key(
+            row(
                 "monitors[].recirculation.to",
                 &[Vector],
                 Required,

@@ -13,7 +13,7 @@ use super::{
 use crate::file::every::Every;
 use crate::file::keys::Absent::{Nothing, Required, Value};
 use crate::file::keys::Kind::{List, Section as Keys, Text, Vector, Whole, Words};
-use crate::file::keys::{FLOW, key};
+use crate::file::keys::{FLOW, row};
 use crate::file::number::grouped;
 use crate::file::problem::InputError;
 use crate::file::problem::mistakes::both;
@@ -37,42 +37,42 @@ pub(super) static MONITOR: Kind = Kind {
         ),
         beginning!("sample", FLOW),
         &[
-    key(
+    row(
         "monitors[].sample.points",
         &[List("points", &[Vector]), Keys],
         Nothing,
         "The points; `line` or `plane` in its place.",
     )
     .of(FLOW),
-    key(
+    row(
         "monitors[].sample.points.file",
         &[Text],
         Required,
         "A table of points, with or without a header: the columns `x`, `y` and `z`, or else the first ones.",
     )
     .of(FLOW),
-    key("monitors[].sample.line", &[Keys], Nothing, "Points of a line.").of(FLOW),
-    key("monitors[].sample.line.{from,to}", &[Vector], Required, "The first and the last point.").of(FLOW),
-    key("monitors[].sample.line.points", &[Whole(2, usize::MAX)], Value("101"), "The number of points.")
+    row("monitors[].sample.line", &[Keys], Nothing, "Points of a line.").of(FLOW),
+    row("monitors[].sample.line.{from,to}", &[Vector], Required, "The first and the last point.").of(FLOW),
+    row("monitors[].sample.line.points", &[Whole(2, usize::MAX)], Value("101"), "The number of points.")
         .of(FLOW),
-    key(
+    row(
         "monitors[].sample.line.spacing",
         &[Words(&Spacing::WORDS)],
         Value("uniform"),
         "`cosine` makes them dense at both ends.",
     )
     .of(FLOW),
-    key("monitors[].sample.plane", &[Keys], Nothing, "A grid of points on a rectangle or parallelogram.")
+    row("monitors[].sample.plane", &[Keys], Nothing, "A grid of points on a rectangle or parallelogram.")
         .of(FLOW),
-    key("monitors[].sample.plane.corner", &[Vector], Required, "A corner.").of(FLOW),
-    key(
+    row("monitors[].sample.plane.corner", &[Vector], Required, "A corner.").of(FLOW),
+    row(
         "monitors[].sample.plane.sides",
         &[List("two vectors", &[Vector])],
         Required,
         "The two sides that begin there.",
     )
     .of(FLOW),
-    key(
+    row(
         "monitors[].sample.plane.points",
         &[List("two whole numbers", &[Whole(2, usize::MAX)])],
         Value("[51, 51]"),

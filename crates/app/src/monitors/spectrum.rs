@@ -23,7 +23,7 @@ use super::{
 use crate::file::every::Every;
 use crate::file::keys::Absent::{Nothing, Required, Says, Value};
 use crate::file::keys::Kind::{List, Section as Keys, Text, Vector, Whole, Words};
-use crate::file::keys::{FLUID, key};
+use crate::file::keys::{FLUID, row};
 use crate::file::node::Value as Written;
 use crate::file::number::grouped;
 use crate::file::problem::{InputError, Problem};
@@ -50,7 +50,7 @@ pub(super) static MONITOR: Kind = Kind {
         ),
         beginning!("spectrum", FLUID),
         &[
-            key(
+            row(
                 "monitors[].spectrum.along",
                 &[Words(&AXES), List("the words x, y, z", &[Words(&AXES)])],
                 Required,
@@ -58,7 +58,7 @@ pub(super) static MONITOR: Kind = Kind {
                  the waves of the box by the length of their wave vectors, a three-dimensional spectrum.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].spectrum.waves",
                 &[Whole(1, usize::MAX)],
                 Value("32"),
@@ -66,44 +66,44 @@ pub(super) static MONITOR: Kind = Kind {
                  along it.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].spectrum.points",
                 &[List("points", &[Vector])],
                 Says("the centre of the mesh"),
                 "Points of lines, over which spectra are means.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].spectrum.over",
                 &[List("the words x, y, z", &[Words(&AXES)])],
                 Nothing,
                 "Homogeneous directions, in which the mesh is periodic.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].spectrum.samples",
                 &[Whole(1, usize::MAX)],
                 Value("8"),
                 "The number of lines in each homogeneous direction.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].spectrum.fields",
                 &[formulas::FORMULAS],
                 Says("the components of the velocity"),
                 "The quantities: formulas of the solution, such as `p`.",
             )
             .of(FLUID),
-            key("monitors[].spectrum.reference", &[Keys], Nothing, "A table of other spectra to compare with.")
+            row("monitors[].spectrum.reference", &[Keys], Nothing, "A table of other spectra to compare with.")
                 .of(FLUID),
-            key(
+            row(
                 "monitors[].spectrum.reference.file",
                 &[Text],
                 Required,
                 "The path of a table of numbers in columns, the first of them the wave number.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].spectrum.reference.columns",
                 &[Keys],
                 Required,
@@ -111,7 +111,7 @@ pub(super) static MONITOR: Kind = Kind {
                  such as `{ energy: 2 }`.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].spectrum.reference.columns.<field>",
                 &[Whole(2, usize::MAX)],
                 Nothing,

@@ -5,7 +5,7 @@ use crate::file::expression::wrong_type;
 use crate::file::keys::Absent::{Required, Says};
 use crate::file::keys::Kind::{List, Number, Section as Keys, Text, Vector};
 use crate::file::keys::Range::{Above, Any};
-use crate::file::keys::{FLUID, Key, Kind, key};
+use crate::file::keys::{FLUID, Kind, Row, row};
 use crate::file::node::Value;
 use crate::file::number::short;
 use crate::file::problem::mistakes::each;
@@ -22,59 +22,59 @@ use dgsuite_solve::post::forces::Scales;
 const POSITIVE: Kind = Number(Above(0.0));
 const BOUNDARY: &[Kind] = &[Text, List("names of boundaries", &[Text])];
 
-pub(super) static KEYS: &[Key] = &[
-    key("monitors[].{forces,wall}.boundary", BOUNDARY, Required, "The boundary, or a list of boundaries.")
+pub(super) static KEYS: &[Row] = &[
+    row("monitors[].{forces,wall}.boundary", BOUNDARY, Required, "The boundary, or a list of boundaries.")
         .of(FLUID),
-    key(
+    row(
         "monitors[].{forces,wall}.reference",
         &[Keys],
         Says("`physics.reference`"),
         "The scales of the coefficients, where they are not those of `physics.reference`.",
     )
     .of(FLUID),
-    key(
+    row(
         "monitors[].{forces,wall}.reference.{density,velocity}",
         &[POSITIVE],
         Says("that of `physics.reference`; required without it"),
         "The scale of the dynamic pressure ½ρ|v|².",
     )
     .of(FLUID),
-    key(
+    row(
         "monitors[].{forces,wall}.reference.pressure",
         &[Number(Any)],
         Says("that of `physics.reference`, else 0"),
         "The pressure that is subtracted from the pressure on the boundary.",
     )
     .of(FLUID),
-    key(
+    row(
         "monitors[].{forces,wall}.reference.area",
         &[POSITIVE],
         Says("`length` in the plane; required in space"),
         "The area of force coefficients, in the plane a length.",
     )
     .of(FLUID),
-    key(
+    row(
         "monitors[].{forces,wall}.reference.length",
         &[POSITIVE],
         Says("that of `physics.reference`; required without it"),
         "The length of moment coefficients and of the Strouhal number.",
     )
     .of(FLUID),
-    key(
+    row(
         "monitors[].{forces,wall}.reference.direction",
         &[Vector],
         Says("that of `physics.reference`, else the x-axis"),
         "The direction of drag.",
     )
     .of(FLUID),
-    key(
+    row(
         "monitors[].{forces,wall}.reference.lift",
         &[Vector],
         Says("to the left of drag, in the plane of x and y"),
         "The direction of lift.",
     )
     .of(FLUID),
-    key(
+    row(
         "monitors[].{forces,wall}.reference.origin",
         &[Vector],
         Says("the origin"),

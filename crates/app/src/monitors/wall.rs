@@ -16,7 +16,7 @@ use super::{
 use crate::file::every::Every;
 use crate::file::keys::Absent::{Nothing, Value as Is};
 use crate::file::keys::Kind::{Flag, Words};
-use crate::file::keys::{FLUID, key};
+use crate::file::keys::{FLUID, row};
 use crate::file::problem::InputError;
 use crate::file::section::Section;
 use crate::file::source::Located;
@@ -39,7 +39,7 @@ pub(super) static MONITOR: Kind = Kind {
         ),
         beginning!("wall", FLUID),
         &[
-            key(
+            row(
                 "monitors[].wall.over",
                 &[Words(&AXES)],
                 Nothing,
@@ -47,7 +47,7 @@ pub(super) static MONITOR: Kind = Kind {
                  separation. The points of the boundary must lie above each other, as those of `mesh.extrude`.",
             )
             .of(FLUID),
-            key(
+            row(
                 "monitors[].wall.means",
                 &[Flag],
                 Is("false"),

@@ -24,7 +24,7 @@ use crate::file::expression::Constants;
 use crate::file::keys::Absent::{Nothing, Says, Value};
 use crate::file::keys::Kind::{Flag, Number, Section as Of, Words};
 use crate::file::keys::Range::Any;
-use crate::file::keys::{FLOW, FLUID, key};
+use crate::file::keys::{FLOW, FLUID, row};
 use crate::file::problem::{InputError, Problem};
 use crate::file::source::Located;
 use crate::models::variables::Variables;
@@ -38,28 +38,28 @@ use dgsuite_solve::flow::{Flow, Law};
 pub static OUTPUT: Kind = Kind {
     name: "averages",
     keys: &[
-        key(
+        row(
             "output.averages",
             &[Words(&["none"]), Of],
             Value("none"),
             "Means of fields over time, in `averages.vtu` at the end and in checkpoints; `none` computes none.",
         )
         .of(FLOW),
-        key(
+        row(
             "output.averages.from",
             &[Number(Any), Of],
             Value("0"),
             "The time from which samples are taken, or `when: CONDITION`.",
         )
         .of(FLOW),
-        key(
+        row(
             "output.averages.every",
             &[TIME],
             Nothing,
             "The interval of time between samples, in place of `every_steps`.",
         )
         .of(FLOW),
-        key(
+        row(
             "output.averages.every_steps",
             &[Words(&["auto"]), STEPS],
             Says("1 for incompressible flow on CPUs, otherwise `auto`"),
@@ -68,14 +68,14 @@ pub static OUTPUT: Kind = Kind {
              samples of long ones cost little.",
         )
         .of(FLOW),
-        key(
+        row(
             "output.averages.deviations",
             &[Flag],
             Value("false"),
             "Writes the standard deviation over time of every field beside its mean, as `NAME_std`.",
         )
         .of(FLOW),
-        key(
+        row(
             "output.averages.reynolds_stresses",
             &[Flag],
             Value("false"),

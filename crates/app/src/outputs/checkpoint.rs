@@ -9,7 +9,7 @@ use crate::directory::CHECKPOINTS;
 use crate::file::every::{Every, STEPS, TIME};
 use crate::file::keys::Absent::{Nothing, Says, Value};
 use crate::file::keys::Kind::{Section as Of, Whole, Words};
-use crate::file::keys::{FLOW, key};
+use crate::file::keys::{FLOW, row};
 use crate::file::problem::InputError;
 use crate::monitors::MonitorError;
 use dgsuite_gpu::comm::Communicator;
@@ -21,28 +21,28 @@ use dgsuite_solve::flow::Flow;
 pub static OUTPUT: Kind = Kind {
     name: "checkpoint",
     keys: &[
-        key(
+        row(
             "output.checkpoint",
             &[Words(&["none"]), Of],
             Says("one checkpoint at the end"),
             "Checkpoints, from which a run can be continued; `none` writes none.",
         )
         .of(FLOW),
-        key(
+        row(
             "output.checkpoint.every",
             &[TIME],
             Nothing,
             "The interval of time between checkpoints, beside the one at the end.",
         )
         .of(FLOW),
-        key(
+        row(
             "output.checkpoint.every_steps",
             &[STEPS],
             Nothing,
             "The number of steps between checkpoints, in place of `every`.",
         )
         .of(FLOW),
-        key(
+        row(
             "output.checkpoint.keep",
             &[Whole(1, usize::MAX)],
             Value("2"),

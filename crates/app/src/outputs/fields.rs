@@ -9,7 +9,7 @@ use crate::file::beginning::Beginning;
 use crate::file::every::Every;
 use crate::file::keys::Absent::{Says, Value};
 use crate::file::keys::Kind::{Section as Of, Words};
-use crate::file::keys::key;
+use crate::file::keys::row;
 use crate::file::problem::InputError;
 use crate::file::section::Section;
 use dgsuite_output::writer::{Format, Precision, VtuOptions};
@@ -18,26 +18,26 @@ use dgsuite_output::writer::{Format, Precision, VtuOptions};
 pub static OUTPUT: Kind = Kind {
     name: "fields",
     keys: &[
-        key(
+        row(
             "output.fields",
             &[Words(&["none"]), Of],
             Says("the usual fields at the start and the end"),
             "Fields for ParaView, in `fields.pvd` and `fields/*.vtu` or in `fields.vtkhdf`; `none` writes none.",
         ),
-        key(
+        row(
             "output.fields.names",
             &[NAMES],
             Says("Density, Velocity and Pressure; u of advection; u and error of poisson"),
             "The fields: predefined names, variables, derivatives, or names of your own with a formula of the solution.",
         ),
-        key(
+        row(
             "output.fields.format",
             &[Words(&["vtu", "vtkhdf"])],
             Value("vtu"),
             "The format of these fields and of those on boundaries: `vtu`, a file for each time and a list of them, or \
              `vtkhdf`, one file with all times.",
         ),
-        key(
+        row(
             "output.fields.precision",
             &[Words(&["single", "double"])],
             Value("single"),

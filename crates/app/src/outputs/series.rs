@@ -11,7 +11,7 @@ use crate::file::every::{Every, STEPS, TIME};
 use crate::file::keys::Absent::{Nothing, Says};
 use crate::file::keys::Kind::{Number, Section};
 use crate::file::keys::Range::Any;
-use crate::file::keys::{FLOW, Key, key};
+use crate::file::keys::{FLOW, Row, row};
 use crate::monitors::MonitorError;
 use crate::monitors::not_finite::NotFinite;
 use dgsuite_mesh::Mesh;
@@ -22,22 +22,22 @@ use dgsuite_solve::ROOT;
 use dgsuite_solve::flow::Flow;
 
 /// The keys of outputs that are such files.
-pub(super) static KEYS: &[Key] = &[
-    key(
+pub(super) static KEYS: &[Row] = &[
+    row(
         "output.{fields,surfaces}.every",
         &[TIME],
         Nothing,
         "The interval of time between files, beside those at the start and the end.",
     )
     .of(FLOW),
-    key(
+    row(
         "output.{fields,surfaces}.every_steps",
         &[STEPS],
         Nothing,
         "The number of steps between files, in place of `every`.",
     )
     .of(FLOW),
-    key(
+    row(
         "output.{fields,surfaces}.from",
         &[Number(Any), Section],
         Says("the start"),

@@ -15,7 +15,7 @@ use crate::file::beginning::Beginning;
 use crate::file::every::Every;
 use crate::file::keys::Absent::{Nothing, Required};
 use crate::file::keys::Kind::{List, Section as Of, Text};
-use crate::file::keys::{FLOW, key};
+use crate::file::keys::{FLOW, row};
 use crate::file::problem::InputError;
 use crate::file::problem::mistakes::both;
 use crate::file::section;
@@ -27,14 +27,14 @@ use dgsuite_output::writer::{CellBlock, Field, UnstructuredFields, Values};
 pub static OUTPUT: Kind = Kind {
     name: "surfaces",
     keys: &[
-        key(
+        row(
             "output.surfaces",
             &[Of],
             Nothing,
             "Fields on boundaries alone, in `surfaces.pvd` and `surfaces/*.vtu` or in `surfaces.vtkhdf`.",
         )
         .of(FLOW),
-        key(
+        row(
             "output.surfaces.boundaries",
             &[List("names of boundaries", &[Text])],
             Required,

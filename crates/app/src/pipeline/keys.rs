@@ -1,11 +1,10 @@
 //! All keys of a pipeline file, from the rooms that read them.
 //!
 //! `dgsuite keys` prints the table, error messages quote it, and the book's page of keys is generated from
-//! it. Tests verify that the reader uses every key, that the words and limits in the table are those of the
-//! reader, and that its defaults are those that a run writes to its `pipeline.yaml`.
+//! it. Tests verify that the reader uses every key and, of rows that are not declared beside their reader,
+//! that words, limits and defaults are those of the reader.
 
 mod general;
-mod mesh;
 mod physics;
 mod solver;
 mod space;
@@ -14,32 +13,34 @@ mod state;
 mod tests;
 mod time;
 
-use crate::file::keys::Key;
+use crate::file::key::Declared;
+use crate::file::keys::Row;
 pub use crate::file::keys::{KeysError, Scope};
+use crate::pipeline::mesh;
 use crate::pipeline::space::limiting;
 use crate::{conditions, monitors, outputs, own};
 
 /// Makes the table known to the readers of sections; every reader of a file calls this first.
 pub fn install() {
-    const FIRST: [&[Key]; 7] = [
-        general::FIRST,
-        mesh::KEYS,
-        physics::KEYS,
-        space::KEYS,
-        limiting::KEYS,
-        space::CUBATURE,
-        state::KEYS,
-    ];
-    const BEFORE: [&[Key]; 6] =
-        [state::ELLIPTIC, time::KEYS, solver::SECTIONS, solver::KEYS, solver::PRESSURE, solver::VELOCITY];
-    let all = FIRST
-        .into_iter()
-        .flatten()
-        .chain(conditions::kinds().flat_map(|kind| kind.keys))
-        .chain(BEFORE.into_iter().flatten())
-        .chain(outputs::keys())
-        .chain(monitors::keys())
-        .chain(general::LAST);
+    let rows = |rows: &'static [Row]| rows.iter().copied();
+    let of = |keys: &'static [&'static dyn Declared]| keys.iter().map(|key| key.row());
+    let all = rows(general::FIRST)
+        .chain(of(mesh::KEYS))
+        .chain(rows(physics::KEYS))
+        .chain(rows(space::KEYS))
+        .chain(rows(limiting::KEYS))
+        .chain(rows(space::CUBATURE))
+        .chain(rows(state::KEYS))
+        .chain(conditions::kinds().flat_map(|kind| kind.keys).copied())
+        .chain(rows(state::ELLIPTIC))
+        .chain(rows(time::KEYS))
+        .chain(rows(solver::SECTIONS))
+        .chain(rows(solver::KEYS))
+        .chain(rows(solver::PRESSURE))
+        .chain(rows(solver::VELOCITY))
+        .chain(outputs::keys().copied())
+        .chain(monitors::keys().copied())
+        .chain(rows(general::LAST));
     crate::file::keys::install(all.map(own::with_words));
 }
 
@@ -73,7 +74,7 @@ pub fn known<S: AsRef<str>>(section: &[S], scope: Scope<'_>) -> crate::file::key
 }
 
 /// [`at`](crate::file::keys::at) in the whole table.
-pub fn at<S: AsRef<str>>(steps: &[S], scope: Scope<'_>) -> Vec<&'static Key> {
+pub fn at<S: AsRef<str>>(steps: &[S], scope: Scope<'_>) -> Vec<&'static Row> {
     install();
     crate::file::keys::at(steps, scope)
 }

@@ -3,7 +3,7 @@
 mod around;
 mod extrude;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use dgsuite_basis::Shape;
 use dgsuite_mesh::Cutting;
@@ -11,11 +11,14 @@ use dgsuite_mesh::generate::Diagonal;
 
 pub use self::around::{Around, Domain};
 pub use self::extrude::ExtrudeSpec;
-use super::keys::Scope;
 use crate::file::expression::wrong_type;
+use crate::file::key::{Key, Needed, Parts, Usual, key, keys};
+use crate::file::keys::Kind::{List, Text, Whole};
+use crate::file::keys::Range::{Above, Any};
 use crate::file::problem::InputError;
 use crate::file::section::{self, Section};
 use crate::file::source::{Located, Place};
+use crate::file::tree::Tree;
 
 /// The origin of the mesh, and its changes before the run.
 #[derive(Clone, Debug)]
@@ -93,25 +96,19 @@ pub struct Generator {
     pub place: Place,
 }
 
-/// The words for shapes.
-pub const SHAPES: [(&str, Shape); 6] = [
-    ("tri", Shape::Triangle),
-    ("quad", Shape::Quadrilateral),
-    ("tet", Shape::Tetrahedron),
-    ("hex", Shape::Hexahedron),
-    ("prism", Shape::Prism),
-    ("pyramid", Shape::Pyramid),
+/// The words for the elements of a box; of two shapes the first is in the lower half, or at lower x.
+const FILLINGS: [(&str, Filling); 10] = [
+    ("tri", Filling::One(Shape::Triangle)),
+    ("quad", Filling::One(Shape::Quadrilateral)),
+    ("tet", Filling::One(Shape::Tetrahedron)),
+    ("hex", Filling::One(Shape::Hexahedron)),
+    ("prism", Filling::One(Shape::Prism)),
+    ("pyramid", Filling::One(Shape::Pyramid)),
+    ("tri+quad", Filling::Two([Shape::Triangle, Shape::Quadrilateral])),
+    ("prism+tet", Filling::Two([Shape::Prism, Shape::Tetrahedron])),
+    ("hex+prism", Filling::Two([Shape::Hexahedron, Shape::Prism])),
+    ("mixed", Filling::All),
 ];
-
-/// The words for two shapes; the first is in the lower half, or at lower x.
-const PAIRS: [(&str, [Shape; 2]); 3] = [
-    ("tri+quad", [Shape::Triangle, Shape::Quadrilateral]),
-    ("prism+tet", [Shape::Prism, Shape::Tetrahedron]),
-    ("hex+prism", [Shape::Hexahedron, Shape::Prism]),
-];
-
-const DIAGONALS: [(&str, Diagonal); 3] =
-    [("anti", Diagonal::Anti), ("main", Diagonal::Main), ("alternate", Diagonal::Alternate)];
 
 /// The kinds of generated meshes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,17 +118,128 @@ enum Kind {
     ChannelCylinder,
 }
 
-const KINDS: [(&str, Kind); 3] =
-    [("box", Kind::Box), ("annulus", Kind::Annulus), ("channel-cylinder", Kind::ChannelCylinder)];
-
-const CUTTINGS: [(&str, Cutting); 2] = [("curve", Cutting::Curve), ("graph", Cutting::Graph)];
-
 /// The largest number of cells in a direction.
-const MAX_CELLS: f64 = 1e7;
+const MAX_CELLS: usize = 10_000_000;
 
-/// The largest number of uniform refinements; in three dimensions each multiplies the number of elements
-/// by 8.
-const MAX_REFINE: usize = 12;
+keys! { KEYS:
+    MESH: Needed<Parts> = key("mesh")
+        .section()
+        .text("Where the mesh comes from, and what is done to it before the run.")
+        .required("mesh: { file: MESH.msh }");
+    FILE: Key<String> = key("mesh.file")
+        .any()
+        .text("The path of a Gmsh file (MSH 2.2 or 4.1, text or binary). Its physical groups name the boundaries \
+               and regions, and the pairs of its `$Periodic` are joined.")
+        .says("none; one of `file` and `generate` is required");
+    GENERATE: Key<Parts> = key("mesh.generate")
+        .section()
+        .text("A mesh without a file. The boundaries of a box are `xmin`, `xmax`, `ymin`, `ymax` and, in space, \
+               `zmin`, `zmax`; those of an annulus `inner` and `outer`; those of a channel with a cylinder \
+               `inflow`, `outflow`, `walls` and `cylinder`.")
+        .says("none; one of `file` and `generate` is required");
+    KIND: Usual<Kind> = key("mesh.generate.kind")
+        .words(&[("box", Kind::Box), ("annulus", Kind::Annulus), ("channel-cylinder", Kind::ChannelCylinder)])
+        .text("What is meshed: a box; the plane between two circles; or a channel in the plane with a circular \
+               cylinder, by default that of the DFG benchmark. Circles are meshed with curved elements.")
+        .default(Kind::Box);
+    SHAPE: Needed<Filling> = key("mesh.generate.shape")
+        .words(&FILLINGS)
+        .text("The shape of the elements: one shape, two shapes with half of the box each, or `mixed` for all \
+               shapes of the dimension in slabs along x. `tri` or `quad` around circles.")
+        .required("");
+    CELLS: Needed<Vec<f64>> = key("mesh.generate.cells")
+        .list(List("one whole number for each direction", &[Whole(1, MAX_CELLS)]))
+        .text("The number of cells in each direction, before they are cut into elements. Two numbers give a box \
+               in the plane, three a box in space. Around circles: the number of layers of cells, and of cells \
+               around the circle (around a cylinder in a channel a multiple of 4).")
+        .required("cells in each direction; around a circle its layers, and the cells around it");
+    MIN: Key<Vec<f64>> = key("mesh.generate.min")
+        .vector()
+        .text("The lower corner of the box or channel.")
+        .says("0 in each direction");
+    MAX: Key<Vec<f64>> = key("mesh.generate.max")
+        .vector()
+        .text("The upper corner of the box or channel.")
+        .says("1 in each direction; `[2.2, 0.41]` for a channel");
+    DIAGONAL: Usual<Diagonal> = key("mesh.generate.diagonal")
+        .words(&[("anti", Diagonal::Anti), ("main", Diagonal::Main), ("alternate", Diagonal::Alternate)])
+        .text("How squares are cut into triangles, for the shapes `tri` and `prism` of a box.")
+        .default(Diagonal::Anti);
+    CENTRE: Key<Vec<f64>> = key("mesh.generate.centre")
+        .vector()
+        .text("The centre of the annulus or cylinder.")
+        .says("`[0, 0]`; `[0.2, 0.2]` in a channel");
+    INNER: Key<f64> = key("mesh.generate.inner")
+        .number(Above(0.0))
+        .text("The radius of the inner circle of an annulus.")
+        .says("none; required for an annulus");
+    OUTER: Key<f64> = key("mesh.generate.outer")
+        .number(Above(0.0))
+        .text("The radius of the outer circle of an annulus.")
+        .says("none; required for an annulus");
+    RADIUS: Key<f64> = key("mesh.generate.radius")
+        .number(Above(0.0))
+        .text("The radius of the cylinder in a channel.")
+        .says("0.05");
+    GROWTH: Usual<f64> = key("mesh.generate.growth")
+        .number(Above(0.0))
+        .text("The thickness of each layer of cells around a circle divided by that of the layer inside it: above 1, \
+               the thinnest layer is at the inner circle or at the cylinder.")
+        .default(1.0);
+    CURVE: Usual<usize> = key("mesh.generate.order")
+        .whole(1, 4)
+        .text("The polynomial order of the geometry around a circle.")
+        .default(3);
+    EXTRUDE: Key<Parts> = key("mesh.extrude")
+        .section()
+        .text("Layers over a mesh of the plane: triangles become prisms and quadrilaterals hexahedra, curved as they \
+               are, and boundaries keep their names. The plane is read or generated and scaled before; the mesh in \
+               space is joined by `periodic`, refined and moved by `map` afterwards, so that `scale` does not change \
+               `length` and each refinement doubles the layers.");
+    LENGTH: Needed<f64> = key("mesh.extrude.length")
+        .number(Above(0.0))
+        .text("The extent of the mesh in z.")
+        .required("the extent in z");
+    LAYERS: Needed<usize> = key("mesh.extrude.layers")
+        .whole(1, MAX_CELLS)
+        .text("The number of layers of elements in z.")
+        .required("the number of layers of elements in z");
+    START: Usual<f64> = key("mesh.extrude.start").number(Any).text("The lower end of z.").default(0.0);
+    JOINED: Usual<bool> = key("mesh.extrude.periodic")
+        .flag()
+        .text("Whether the ends `zmin` and `zmax` are joined, which one layer suffices for. Otherwise they are \
+               boundaries that need a condition.")
+        .default(true);
+    PERIODIC: Key<Parts> = key("mesh.periodic")
+        .parts(List("pairs of boundary names", &[List("two names", &[Text])]))
+        .text("Pairs of boundaries that are joined, such as `[[left, right]]`. A joined boundary has no condition.")
+        .says("the pairs of the file's `$Periodic`");
+    REFINE: Usual<usize> = key("mesh.refine")
+        .whole(0, 12)
+        .text("The number of uniform refinements. Curved boundaries stay curved.")
+        .default(0);
+    PARTITION: Usual<Cutting> = key("mesh.partition")
+        .words(&[("curve", Cutting::Curve), ("graph", Cutting::Graph)])
+        .text("How the mesh is cut into a part for each rank: `curve`, ranges of the Hilbert curve through the \
+               elements; `graph`, by METIS, which cuts fewer faces and which the program has if it was built with \
+               `--features metis`.")
+        .default(Cutting::Curve);
+    SCALE: Usual<f64> = key("mesh.scale")
+        .number(Above(0.0))
+        .text("A factor on all coordinates; of an extruded mesh, on those of the plane.")
+        .default(1.0);
+    MAP: Key<Parts> = key("mesh.map")
+        .section()
+        .text("Moves all nodes by formulas, after the refinement and the scaling.");
+    MAP_ORDER: Usual<usize> = key("mesh.map.order")
+        .whole(1, usize::MAX)
+        .text("The polynomial order of the geometry to which elements are raised before their nodes are moved.")
+        .default(3);
+    COORDINATE: Key<String> = key("mesh.map.{x,y,z}")
+        .formula("x, y, z")
+        .text("The new coordinate.")
+        .says("the coordinate itself");
+}
 
 impl MeshSpec {
     /// Reads the section.
@@ -139,42 +247,46 @@ impl MeshSpec {
     /// # Errors
     /// No origin or two of them, or values of the wrong type.
     pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
-        let section = top.section("mesh")?.ok_or_else(|| top.missing("mesh", "mesh: { file: MESH.msh }"))?;
+        let section = MESH.open(top)?;
         section.exclusive("file", "generate")?;
-        let source = match (section.text("file")?, section.node("generate")) {
+        let source = match (FILE.read(&section)?, GENERATE.open(&section)?) {
             (Some(file), _) => MeshSource::File(file.with(PathBuf::from(&file.value))),
-            (None, Some(_)) => generated(&section)?,
+            (None, Some(generate)) => generated(&generate)?,
             (None, None) => return Err(section.missing("file", "the path of a Gmsh mesh, or `generate`")),
         };
-        let refine = section.count("refine", 0)?;
-        if let Some(refine) = refine.as_ref().filter(|r| r.value > MAX_REFINE) {
-            return Err(InputError::range(refine, format!("from 0 to {MAX_REFINE}")));
-        }
         Ok(Self {
             source,
+            refine: REFINE.read(&section)?,
             extrude: ExtrudeSpec::read(&section)?,
             periodic: periodic_pairs(&section)?,
-            refine: refine.map_or(0, |r| r.value),
-            cutting: section.choice("partition", &CUTTINGS)?.map_or(Cutting::Curve, |c| c.value),
-            scale: section.positive("scale")?.map_or(1.0, |s| s.value),
+            cutting: PARTITION.read(&section)?,
+            scale: SCALE.read(&section)?,
             map: MapSpec::read(&section)?,
             place: section.place().clone(),
         })
     }
-}
 
-/// The default order of the geometry of a mapped mesh.
-const DEFAULT_MAP_ORDER: usize = 3;
+    /// Writes out the defaults, and the path of a file relative to `base`.
+    pub fn write(&self, tree: &mut Tree, base: &Path) {
+        if let MeshSource::File(file) = &self.source {
+            tree.file("mesh.file", &base.join(&file.value));
+        }
+        if let Some(extrude) = &self.extrude {
+            START.write(tree, &extrude.start);
+            JOINED.write(tree, &extrude.periodic);
+        }
+        PARTITION.write(tree, &self.cutting);
+        REFINE.write(tree, &self.refine);
+        SCALE.write(tree, &self.scale);
+    }
+}
 
 impl MapSpec {
     fn read(mesh: &Section<'_>) -> Result<Option<Self>, InputError> {
-        let Some(section) = mesh.section("map")? else { return Ok(None) };
-        let order = section.count("order", 1)?;
-        let formula = |axis: &str| {
-            section.node(axis).map(|node| section.constants().text(node, &section.key(axis))).transpose()
-        };
+        let Some(section) = MAP.open(mesh)? else { return Ok(None) };
+        let formula = |axis: &str| COORDINATE.read_as(&section, axis);
         Ok(Some(Self {
-            order: order.map_or(DEFAULT_MAP_ORDER, |n| n.value),
+            order: MAP_ORDER.read(&section)?,
             formulas: [formula("x")?, formula("y")?, formula("z")?],
             place: section.place().clone(),
         }))
@@ -182,7 +294,7 @@ impl MapSpec {
 }
 
 fn periodic_pairs(section: &Section<'_>) -> Result<Vec<PeriodicPair>, InputError> {
-    let Some(items) = section.list("periodic")? else { return Ok(Vec::new()) };
+    let Some(items) = PERIODIC.items(section)? else { return Ok(Vec::new()) };
     let expected = "a pair of boundary names such as [left, right]";
     items
         .iter()
@@ -199,24 +311,11 @@ fn periodic_pairs(section: &Section<'_>) -> Result<Vec<PeriodicPair>, InputError
 }
 
 /// Reads the section `generate` of any kind.
-fn generated(mesh: &Section<'_>) -> Result<MeshSource, InputError> {
-    let section = mesh.section("generate")?.ok_or_else(|| mesh.missing("generate", "a box"))?;
-    let kind = section.choice("kind", &KINDS)?.map_or(Kind::Box, |kind| kind.value);
-    Ok(match kind {
-        Kind::Box => MeshSource::Generate(Generator::read(&section)?),
-        kind => MeshSource::Around(Around::read(&section, kind)?),
+fn generated(section: &Section<'_>) -> Result<MeshSource, InputError> {
+    Ok(match KIND.read(section)? {
+        Kind::Box => MeshSource::Generate(Generator::read(section)?),
+        kind => MeshSource::Around(Around::read(section, kind)?),
     })
-}
-
-/// Reads the shape.
-fn filling(section: &Section<'_>) -> Result<Located<Filling>, InputError> {
-    let words: Vec<_> = (SHAPES.iter().map(|&(word, shape)| (word, Filling::One(shape))))
-        .chain(PAIRS.iter().map(|&(word, pair)| (word, Filling::Two(pair))))
-        .chain([("mixed", Filling::All)])
-        .collect();
-    section
-        .choice("shape", &words)?
-        .ok_or_else(|| section.missing("shape", &section.words("shape", Scope::default()).join(", ")))
 }
 
 impl Generator {
@@ -227,16 +326,15 @@ impl Generator {
                 return Err(section.misplaced(key, "the kind box", belongs));
             }
         }
-        let shape = filling(section)?.value;
-        let cells =
-            section.vector("cells")?.ok_or_else(|| section.missing("cells", "cells in each direction"))?;
+        let shape = SHAPE.read(section)?.value;
+        let cells = CELLS.read(section)?;
         // A mixture has the dimension of its cells.
         let dim = match shape {
             Filling::One(shape) | Filling::Two([shape, _]) => shape.dim(),
             Filling::All => cells.value.len().clamp(2, 3),
         };
-        let corner = |key: &str, default: f64| -> Result<Vec<f64>, InputError> {
-            match section.vector(key)? {
+        let corner = |key: &Key<Vec<f64>>, default: f64| -> Result<Vec<f64>, InputError> {
+            match key.read(section)? {
                 None => Ok(vec![default; dim]),
                 Some(v) if v.value.len() == dim => Ok(v.value),
                 Some(v) => {
@@ -244,32 +342,24 @@ impl Generator {
                 }
             }
         };
-        let (min, max) = (corner("min", 0.0)?, corner("max", 1.0)?);
+        let (min, max) = (corner(&MIN, 0.0)?, corner(&MAX, 1.0)?);
         if let Some(d) = (0..dim).find(|&d| max[d] <= min[d]) {
             let place = section.entry("max").map_or(section.place(), |e| &e.place);
             let what = Located { value: shown(&max), key: section.key("max"), place: place.clone() };
             return Err(InputError::range(&what, format!("greater than {} in direction {d}", min[d])));
         }
         let cells = whole_numbers(&cells, dim)?;
-        let diagonal = section.choice("diagonal", &DIAGONALS)?;
-        if diagonal.is_some() && !matches!(shape, Filling::One(Shape::Triangle | Shape::Prism)) {
+        let diagonal = DIAGONAL.read(section)?;
+        if DIAGONAL.is_given(section) && !matches!(shape, Filling::One(Shape::Triangle | Shape::Prism)) {
             return Err(section.misplaced("diagonal", "this shape", "the shapes tri and prism"));
         }
-        Ok(Self {
-            shape,
-            dim,
-            min,
-            max,
-            cells,
-            diagonal: diagonal.map_or(Diagonal::Anti, |d| d.value),
-            place: section.place().clone(),
-        })
+        Ok(Self { shape, dim, min, max, cells, diagonal, place: section.place().clone() })
     }
 }
 
 /// Numbers of cells, `n` of them.
 fn whole_numbers(given: &Located<Vec<f64>>, n: usize) -> Result<Vec<usize>, InputError> {
-    let whole = |x: &f64| x.fract() == 0.0 && (1.0..=MAX_CELLS).contains(x);
+    let whole = |x: &f64| x.fract() == 0.0 && (1.0..=MAX_CELLS as f64).contains(x);
     if given.value.len() == n && given.value.iter().all(whole) {
         return Ok(given.value.iter().map(|&x| x as usize).collect());
     }

@@ -2,21 +2,19 @@
 //!
 //! `dgsuite run` of this file from the directory of the results repeats the run.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
-use dgsuite_mesh::Cutting;
 use dgsuite_timeint::StepSize;
 
 use super::TimePlan;
 use crate::file::every::AUTO;
 use crate::file::every::Every;
 use crate::file::expression::Constants;
-use crate::file::node::{Entry, Node, Value};
-use crate::file::source::Place;
+use crate::file::node::{Node, Value};
+use crate::file::tree::Tree;
 use crate::models::state::InitialSpec;
-use crate::pipeline::mesh::{ExtrudeSpec, MeshSource};
 use crate::pipeline::physics::Model;
 use crate::pipeline::references::ReferenceSpec;
 use crate::pipeline::space::limiting;
@@ -28,15 +26,9 @@ use dgsuite_solve::incompressible::{
 
 /// Returns the tree of the file with every default filled in.
 pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &TimePlan) -> Node {
-    let mut tree = Tree::new(document);
+    let mut tree = Tree::new(&document.root);
     tree.default("title", text(&pipeline.title));
-    if let MeshSource::File(file) = &pipeline.mesh.source {
-        tree.set("mesh.file", path_text(&pipeline.resolve(&file.value)));
-    }
-    tree.extrusion(pipeline.mesh.extrude.as_ref());
-    tree.default("mesh.partition", text(cutting_word(pipeline.mesh.cutting)));
-    tree.default("mesh.refine", number(pipeline.mesh.refine as f64));
-    tree.default("mesh.scale", number(pipeline.mesh.scale));
+    pipeline.mesh.write(&mut tree, &pipeline.base);
     match pipeline.physics.model {
         Model::Advection { .. } => {}
         Model::Incompressible { .. } => closure(&mut tree, setup),
@@ -72,15 +64,15 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
         }
     }
     if let InitialSpec::Restart(file) = &pipeline.initial {
-        tree.set("initial.restart", path_text(&pipeline.resolve(&file.value)));
+        tree.file("initial.restart", &pipeline.resolve(&file.value));
     }
     for (i, monitor) in pipeline.monitors.iter().enumerate() {
         for (key, file) in monitor.spec.files() {
             let key = format!("monitors.{i}.{}.{key}", monitor.kind.name);
-            tree.set(&key, path_text(&pipeline.resolve(&file.value)));
+            tree.file(&key, &pipeline.resolve(&file.value));
         }
     }
-    tree.tables(&pipeline.references, &pipeline.constants, &pipeline.base);
+    tables(&mut tree, &pipeline.references, &pipeline.constants, &pipeline.base);
     let newton = setup.newton.is_some();
     if !newton {
         tree.default("time.scheme", text(&time.scheme));
@@ -248,13 +240,6 @@ fn space(tree: &mut Tree, setup: &Setup) {
 }
 
 /// The name of a node set in the file; equispaced nodes have none.
-fn cutting_word(cutting: Cutting) -> &'static str {
-    match cutting {
-        Cutting::Curve => "curve",
-        Cutting::Graph => "graph",
-    }
-}
-
 fn node_word(nodes: NodeSet) -> Option<&'static str> {
     match nodes {
         NodeSet::GaussLegendre => Some("gauss"),
@@ -272,82 +257,12 @@ pub(super) fn number(x: f64) -> Value {
     Value::Number(x)
 }
 
-pub(super) fn path_text(path: &Path) -> Value {
-    let absolute: PathBuf = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    Value::Text(absolute.display().to_string())
-}
-
-/// The tree of the file while defaults are filled in.
-pub(super) struct Tree {
-    root: Node,
-    place: Place,
-}
-
-impl Tree {
-    /// The tree of a file as read.
-    pub(super) fn new(document: &Document) -> Self {
-        Self { root: document.root.clone(), place: document.root.place.clone() }
+/// Makes the paths of tables absolute: those that formulas call, and those of published values.
+pub(super) fn tables(tree: &mut Tree, references: &[ReferenceSpec], constants: &Constants, base: &Path) {
+    for table in constants.tables() {
+        tree.file(&format!("tables.{}.file", table.name), &table.file);
     }
-
-    /// Returns the tree.
-    pub(super) fn into_root(self) -> Node {
-        self.root
-    }
-
-    fn get(&self, path: &str) -> Option<&Node> {
-        path.split('.').try_fold(&self.root, |node, key| node.get(key))
-    }
-
-    /// Sets a value where there is none.
-    pub(super) fn default(&mut self, path: &str, value: Value) {
-        if self.get(path).is_none_or(|node| matches!(node.value, Value::Null)) {
-            self.set(path, value);
-        }
-    }
-
-    /// Writes out the defaults of an extruded mesh.
-    pub(super) fn extrusion(&mut self, extrude: Option<&ExtrudeSpec>) {
-        if let Some(extrude) = extrude {
-            self.default("mesh.extrude.start", number(extrude.start));
-            self.default("mesh.extrude.periodic", Value::Bool(extrude.periodic));
-        }
-    }
-
-    /// Makes the paths of tables absolute: those that formulas call, and those of published values.
-    pub(super) fn tables(&mut self, references: &[ReferenceSpec], constants: &Constants, base: &Path) {
-        for table in constants.tables() {
-            self.set(&format!("tables.{}.file", table.name), path_text(&table.file));
-        }
-        for (i, reference) in references.iter().enumerate() {
-            self.set(&format!("references.{i}.table"), path_text(&base.join(&reference.table.value)));
-        }
-    }
-
-    /// Sets a value and creates the sections above it; a number in the path indexes a list.
-    pub(super) fn set(&mut self, path: &str, value: Value) {
-        let place = self.place.clone();
-        let mut node = &mut self.root;
-        for key in path.split('.') {
-            let index = match &node.value {
-                Value::List(items) => key.parse::<usize>().ok().filter(|&i| i < items.len()),
-                _ => None,
-            };
-            if let Some(i) = index {
-                let Value::List(items) = &mut node.value else { return };
-                node = &mut items[i];
-                continue;
-            }
-            if !matches!(node.value, Value::Map(_)) {
-                node.value = Value::Map(Vec::new());
-            }
-            let Value::Map(entries) = &mut node.value else { return };
-            let at = entries.iter().position(|e| e.key == key).unwrap_or_else(|| {
-                let empty = Node { value: Value::Null, place: place.clone() };
-                entries.push(Entry { key: key.to_owned(), place: place.clone(), node: empty });
-                entries.len() - 1
-            });
-            node = &mut entries[at].node;
-        }
-        node.value = value;
+    for (i, reference) in references.iter().enumerate() {
+        tree.file(&format!("references.{i}.table"), &base.join(&reference.table.value));
     }
 }

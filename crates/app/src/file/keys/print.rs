@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Absent, Key, Kind, Low, Part, Range, Scope, all, at, steps};
+use super::{Absent, Kind, Low, Part, Range, Row, Scope, all, at, steps};
 use dgsuite_output::nearest::nearest;
 
 /// A path for which the table has no key.
@@ -23,8 +23,8 @@ fn hint(near: Option<&str>) -> String {
 const WIDTH: usize = 110;
 
 /// A number as a person writes it.
-fn number(x: f64) -> String {
-    if x != 0.0 && x.abs() < 1e-3 { format!("{x:e}") } else { x.to_string() }
+pub(crate) fn shown(x: f64) -> String {
+    if x != 0.0 && x.abs() <= 1e-3 { format!("{x:e}") } else { x.to_string() }
 }
 
 impl Kind {
@@ -47,21 +47,21 @@ impl Kind {
             Self::Whole(least, most) => format!("whole number from {least} to {most}"),
             Self::Number(range) => match range {
                 Range::Any => "number".into(),
-                Range::Above(low) => format!("number greater than {}", number(low)),
-                Range::AtLeast(low) => format!("number, at least {}", number(low)),
-                Range::Between(low, high) => format!("number from {} to {}", number(low), number(high)),
+                Range::Above(low) => format!("number greater than {}", shown(low)),
+                Range::AtLeast(low) => format!("number, at least {}", shown(low)),
+                Range::Between(low, high) => format!("number from {} to {}", shown(low), shown(high)),
                 Range::Below(Low::From(low), high) => {
-                    format!("number from {} to below {}", number(low), number(high))
+                    format!("number from {} to below {}", shown(low), shown(high))
                 }
                 Range::Below(Low::Over(low), high) => {
-                    format!("number between {} and {}", number(low), number(high))
+                    format!("number between {} and {}", shown(low), shown(high))
                 }
             },
         }
     }
 }
 
-impl Key {
+impl Row {
     /// The kinds of values in words.
     fn type_shown(&self, mark: &str) -> String {
         self.kinds.iter().map(|kind| kind.shown(mark)).collect::<Vec<_>>().join(", or ")
@@ -98,7 +98,7 @@ pub fn describe(path: &str, model: Option<&str>) -> Option<String> {
 
 /// Whether a key is at or below a query such as `monitors.forces`; if so, whether the query's last step names
 /// it.
-fn within(key: &Key, query: &[&str]) -> Option<bool> {
+fn within(key: &Row, query: &[&str]) -> Option<bool> {
     let mut left = query.iter().peekable();
     let mut named = true;
     for part in &key.parts() {
@@ -118,7 +118,7 @@ fn within(key: &Key, query: &[&str]) -> Option<bool> {
 ///
 /// # Errors
 /// [`KeysError`] for a path without keys.
-fn find(path: &str) -> Result<Vec<&'static Key>, KeysError> {
+fn find(path: &str) -> Result<Vec<&'static Row>, KeysError> {
     let query: Vec<&str> =
         path.split(['.', '[', ']']).map(str::trim).filter(|step| !step.is_empty()).collect();
     let rows: Vec<_> = all().filter_map(|key| Some((key, within(key, &query)?))).collect();
@@ -133,7 +133,7 @@ fn find(path: &str) -> Result<Vec<&'static Key>, KeysError> {
         return Ok(keys);
     }
     let paths: Vec<&str> = all().map(|key| key.path).collect();
-    let names: Vec<&str> = all().map(Key::name).filter(|name| !name.starts_with(['<', '{'])).collect();
+    let names: Vec<&str> = all().map(Row::name).filter(|name| !name.starts_with(['<', '{'])).collect();
     let plain = query.join(".");
     let last = query.last().copied().unwrap_or_default();
     let near = nearest(&plain, &paths).or_else(|| nearest(last, &names)).map(str::to_owned);
@@ -181,7 +181,7 @@ pub fn markdown() -> String {
     for key in all() {
         let first = key.path.split(['.', '[']).next().unwrap_or(key.path);
         let below =
-            |other: &Key| other.path.strip_prefix(first).is_some_and(|rest| rest.starts_with(['.', '[']));
+            |other: &Row| other.path.strip_prefix(first).is_some_and(|rest| rest.starts_with(['.', '[']));
         // Keys of the top level without keys below them share one heading.
         let group = all().any(below).then_some(first);
         if open != Some(group) {

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Absent, Key, Kind, Low, Part, Range, all};
+use super::{Absent, Kind, Low, Part, Range, Row, all};
 
 /// A place in a file: its keys in the table, and the places below.
 #[derive(Default)]
 struct Place {
-    keys: Vec<&'static Key>,
+    keys: Vec<&'static Row>,
     named: BTreeMap<&'static str, Place>,
     free: Option<Box<Place>>,
     item: Option<Box<Place>>,
@@ -32,7 +32,7 @@ pub fn schema() -> Value {
 }
 
 impl Place {
-    fn add(&mut self, parts: &[Part], key: &'static Key) {
+    fn add(&mut self, parts: &[Part], key: &'static Row) {
         let Some((first, rest)) = parts.split_first() else {
             self.keys.push(key);
             return;

@@ -3,142 +3,142 @@
 use crate::file::keys::Absent::{Nothing, Required, Says, Value};
 use crate::file::keys::Kind::{Flag, List, Number, Section, Text, Whole, Words};
 use crate::file::keys::Range::{Above, Any, AtLeast};
-use crate::file::keys::{EXPLICIT, FLOW, IMPLICIT, Key, key};
+use crate::file::keys::{EXPLICIT, FLOW, IMPLICIT, Row, row};
 
 /// The keys that a file begins with.
-pub(super) const FIRST: &[Key] = &[
-    key("title", &[Text], Says("the file's name"), "The title of the case, for reports and pictures."),
-    key(
+pub(super) const FIRST: &[Row] = &[
+    row("title", &[Text], Says("the file's name"), "The title of the case, for reports and pictures."),
+    row(
         "device",
         &[Words(&["auto", "cpu", "cuda", "cuda:N"])],
         Value("auto"),
         "Where the run computes. `auto` is an NVIDIA GPU if one can be used, else the CPU; `cuda:1` is the \
          second GPU.",
     ),
-    key("precision", &[Words(&["double", "single"])], Value("double"), "The arithmetic of the solution.")
+    row("precision", &[Words(&["double", "single"])], Value("double"), "The arithmetic of the solution.")
         .of(EXPLICIT),
-    key(
+    row(
         "precision",
         &[Words(&["double"])],
         Value("double"),
         "The arithmetic of the solution. `solver.inner_precision` is that of the preconditioner.",
     )
     .of(IMPLICIT),
-    key(
+    row(
         "threads",
         &[Whole(0, usize::MAX)],
         Value("0"),
         "The number of CPU threads, of each rank if there are several; 0 stands for all cores, which ranks share.",
     ),
-    key("constants", &[Section], Nothing, "Names for numbers, which every expression of the file may use."),
-    key(
+    row("constants", &[Section], Nothing, "Names for numbers, which every expression of the file may use."),
+    row(
         "constants.<name>",
         &[Number(Any)],
         Nothing,
         "The value of a constant. Its expression may use the constants above it.",
     ),
-    key(
+    row(
         "tables",
         &[Section],
         Nothing,
         "Names for tables of numbers, which every formula of the file may call as functions: `inflow(y)`.",
     ),
-    key("tables.<name>", &[Section], Nothing, "A table: linear between its rows, constant outside of them."),
-    key(
+    row("tables.<name>", &[Section], Nothing, "A table: linear between its rows, constant outside of them."),
+    row(
         "tables.<name>.file",
         &[Text],
         Required,
         "A file with columns of numbers, separated by blanks or commas; the first column is the argument, which \
          increases. Relative to the pipeline file.",
     ),
-    key("tables.<name>.column", &[Whole(2, usize::MAX)], Value("2"), "The column of the values, from 1."),
+    row("tables.<name>.column", &[Whole(2, usize::MAX)], Value("2"), "The column of the values, from 1."),
 ];
 
 /// The keys that a file ends with.
-pub(super) const LAST: &[Key] = &[
-    key(
+pub(super) const LAST: &[Row] = &[
+    row(
         "checks",
         &[List("checks", &[Section])],
         Nothing,
         "Limits that results must keep. The program ends with exit code 1 if a check does not hold.",
     ),
-    key(
+    row(
         "checks[].value",
         &[Text],
         Required,
         "The path of a value in `summary.json`, such as `error.l2.rho` or `forces.body.cd`.",
     ),
-    key(
+    row(
         "checks[].{below,above}",
         &[Number(Any)],
         Nothing,
         "The value must be less, or greater, than this number. The expression may use `order`.",
     ),
-    key(
+    row(
         "checks[].between",
         &[List("two numbers", &[Number(Any)])],
         Nothing,
         "The value must be in this interval, whose ends are included. The expressions may use `order`.",
     ),
-    key(
+    row(
         "checks[].near",
         &[Number(Any)],
         Nothing,
         "The value must be this number, up to the distance `within`. The expression may use `order`.",
     ),
-    key(
+    row(
         "checks[].within",
         &[Number(AtLeast(0.0)), Text],
         Says("none; required with `near`"),
         "The largest distance from `near`: a number, or a percentage of `near` such as `5%`.",
     ),
-    key(
+    row(
         "references",
         &[List("references", &[Section])],
         Nothing,
         "Tables of published values. `report.md` shows them beside the results, with the ratio.",
     ),
-    key(
+    row(
         "references[].source",
         &[Text],
         Required,
         "Where the values are from, such as `Ghia et al. (1982), Table I`.",
     ),
-    key(
+    row(
         "references[].table",
         &[Text],
         Required,
         "A file with columns that are separated by commas. The first line has their names; lines that begin \
          with `#` are skipped. The path is relative to the pipeline file.",
     ),
-    key(
+    row(
         "references[].value",
         &[Text],
         Required,
         "The path of the value in `summary.json` to compare with, such as `error.l2.rho`.",
     ),
-    key("references[].column", &[Text], Says("the path of `value`"), "The column with the published values."),
-    key(
+    row("references[].column", &[Text], Says("the path of `value`"), "The column with the published values."),
+    row(
         "references[].by",
         &[List("columns", &[Text])],
         Says("none: the first row of the table"),
         "Columns that are named after keys of the file, such as `order` or `mesh.generate.cells`. The row in \
          which they have the values of the run, or of the case of a study, has its published value.",
     ),
-    key(
+    row(
         "references[].factor",
         &[Number(Above(0.0))],
         Value("1"),
         "A factor of the published values, such as 1e-3 for milliseconds where the summary has seconds.",
     ),
-    key(
+    row(
         "study",
         &[Section],
         Nothing,
         "A study: the file is run for every combination of the values of its axes, and a table with the \
          errors and the orders of convergence is printed.",
     ),
-    key(
+    row(
         "study.<axis>",
         &[List("values", &[])],
         Says("none; a study has at least one axis"),
@@ -146,28 +146,28 @@ pub(super) const LAST: &[Key] = &[
          `time.cfl`; `order` and `refine` stand for `space.order` and `mesh.refine`. The last axis changes \
          fastest.",
     ),
-    key(
+    row(
         "study.rate_in",
         &[Text],
         Value("h"),
         "What the orders of convergence are measured in: `h`, the size of the elements, or an axis with \
          numbers such as `time.dt`.",
     ),
-    key(
+    row(
         "study.values",
         &[List("paths of the summary", &[Text]), Section],
         Nothing,
         "Values of the summary that become columns of the table: a list, or a section with a number to \
          compare each with.",
     ),
-    key(
+    row(
         "study.values.<path>",
         &[Number(Any)],
         Nothing,
         "The number to compare the value with, or nothing. The name is the path of the value, such as \
          `forces.body.cd`.",
     ),
-    key(
+    row(
         "study.continued",
         &[Flag],
         Value("false"),
@@ -175,20 +175,20 @@ pub(super) const LAST: &[Key] = &[
          mesh.",
     )
     .of(FLOW),
-    key(
+    row(
         "ci",
         &[Section],
         Nothing,
         "The changes that the option `--ci` makes, so that an example runs briefly in tests.",
     ),
-    key("ci.set", &[Section], Nothing, "Keys and their values in the short run."),
-    key(
+    row("ci.set", &[Section], Nothing, "Keys and their values in the short run."),
+    row(
         "ci.set.<path>",
         &[Text, Number(Any), List("values", &[]), Section],
         Nothing,
         "The value of a key in the short run. The name is the path of the key, such as `time.steps`.",
     ),
-    key(
+    row(
         "ci.checks",
         &[List("checks", &[Section])],
         Says("those of `checks`"),

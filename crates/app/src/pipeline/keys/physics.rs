@@ -4,8 +4,8 @@ use crate::file::keys::Absent::{Nothing, Required, Says, Value};
 use crate::file::keys::Kind::{Formula, List, Number, Section, Text, Vector, Words};
 use crate::file::keys::Range::{Above, Any, AtLeast};
 use crate::file::keys::{
-    ADVECTION, EXPLICIT, FLUID, GAS, INCOMPRESSIBLE, Key, MODELS, NAVIER_STOKES, POISSON, SPACE_TIME,
-    VISCOUS, key,
+    ADVECTION, EXPLICIT, FLUID, GAS, INCOMPRESSIBLE, MODELS, NAVIER_STOKES, POISSON, Row, SPACE_TIME,
+    VISCOUS, row,
 };
 
 const POSITIVE: crate::file::keys::Kind = Number(Above(0.0));
@@ -17,18 +17,18 @@ const CONSTANT_PART: &str = "The part α₀ of the diffusivity that is implicit:
 const VARIES: &str = "The diffusivity as a formula of the temperature and of other scalars. Its difference to \
                       `constant` is explicit and bounds the step.";
 
-pub(super) const KEYS: &[Key] = &[
-    key("physics", &[Section], Required, "The model and its parameters."),
-    key(
+pub(super) const KEYS: &[Row] = &[
+    row("physics", &[Section], Required, "The model and its parameters."),
+    row(
         "physics.model",
         &[Words(&MODELS)],
         Required,
         "The equations: the compressible Euler equations, the compressible or incompressible \
          Navier-Stokes equations (laminar), linear advection, or Poisson's equation.",
     ),
-    key("physics.gamma", &[Number(Above(1.0))], Value("1.4"), "The ratio of specific heats.").of(GAS),
-    key("physics.prandtl", &[POSITIVE], Value("0.72"), "The Prandtl number.").of(NAVIER_STOKES),
-    key(
+    row("physics.gamma", &[Number(Above(1.0))], Value("1.4"), "The ratio of specific heats.").of(GAS),
+    row("physics.prandtl", &[POSITIVE], Value("0.72"), "The Prandtl number.").of(NAVIER_STOKES),
+    row(
         "physics.gas_constant",
         &[POSITIVE],
         Says(
@@ -39,21 +39,21 @@ pub(super) const KEYS: &[Key] = &[
          units.",
     )
     .of(NAVIER_STOKES),
-    key(
+    row(
         "physics.viscosity",
         &[Number(AtLeast(0.0)), Section],
         Says("derived from the Reynolds number of `reference`; required without one"),
         "The dynamic viscosity: a constant, or one of three laws.",
     )
     .of(NAVIER_STOKES),
-    key(
+    row(
         "physics.viscosity",
         &[POSITIVE, Section],
         Says("derived from the Reynolds number of `reference`; required without one"),
         "The kinematic viscosity ν, which is dynamic viscosity over density; a section if it varies.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "physics.viscosity.constant",
         &[POSITIVE],
         Says("derived from the Reynolds number of `reference`; required without one"),
@@ -61,7 +61,7 @@ pub(super) const KEYS: &[Key] = &[
          of d(ν·shear)/d(shear), which is n ν in a power law of exponent n. Where the formula gives less, ν₀ counts.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "physics.viscosity.formula",
         &[Formula("T, the names of scalars, shear")],
         Says("`constant`"),
@@ -69,34 +69,34 @@ pub(super) const KEYS: &[Key] = &[
          √(2 S:S) with the rate of strain S. Its difference to `constant` is explicit and bounds the step.",
     )
     .of(INCOMPRESSIBLE),
-    key("physics.viscosity.constant", &[Number(AtLeast(0.0))], Nothing, "A constant dynamic viscosity μ.")
+    row("physics.viscosity.constant", &[Number(AtLeast(0.0))], Nothing, "A constant dynamic viscosity μ.")
         .of(NAVIER_STOKES),
-    key("physics.viscosity.power", &[Section], Nothing, "A power law, μ = mu_ref (T/t_ref)^exponent.")
+    row("physics.viscosity.power", &[Section], Nothing, "A power law, μ = mu_ref (T/t_ref)^exponent.")
         .of(NAVIER_STOKES),
-    key(
+    row(
         "physics.viscosity.sutherland",
         &[Section],
         Nothing,
         "Sutherland's law, μ = mu_ref (T/t_ref)^1.5 (t_ref + s)/(T + s).",
     )
     .of(NAVIER_STOKES),
-    key(
+    row(
         "physics.viscosity.{power,sutherland}.mu_ref",
         &[Number(AtLeast(0.0))],
         Says("derived from the Reynolds number of `reference`; required without one"),
         "The viscosity at the temperature `t_ref`.",
     )
     .of(NAVIER_STOKES),
-    key(
+    row(
         "physics.viscosity.{power,sutherland}.t_ref",
         &[POSITIVE],
         Says("the temperature of `reference`; required without one"),
         "The temperature at which the viscosity is `mu_ref`.",
     )
     .of(NAVIER_STOKES),
-    key("physics.viscosity.power.exponent", &[Number(Any)], Required, "The exponent of the temperature.")
+    row("physics.viscosity.power.exponent", &[Number(Any)], Required, "The exponent of the temperature.")
         .of(NAVIER_STOKES),
-    key(
+    row(
         "physics.viscosity.sutherland.s",
         &[POSITIVE],
         Required,
@@ -104,7 +104,7 @@ pub(super) const KEYS: &[Key] = &[
          temperatures are relative to 288.15 K.",
     )
     .of(NAVIER_STOKES),
-    key(
+    row(
         "physics.closure",
         &[Words(&["none", "smagorinsky", "wale", "vreman", "sigma"]), Section],
         Value("none"),
@@ -112,22 +112,22 @@ pub(super) const KEYS: &[Key] = &[
          A section with the name of a closure sets its numbers.",
     )
     .of(VISCOUS),
-    key("physics.closure.{smagorinsky,wale,vreman,sigma}", &[Section], Nothing, "A closure with its numbers.")
+    row("physics.closure.{smagorinsky,wale,vreman,sigma}", &[Section], Nothing, "A closure with its numbers.")
         .of(VISCOUS),
-    key(
+    row(
         "physics.closure.smagorinsky.constant",
         &[POSITIVE],
         Value("0.17"),
         "The constant C of ν_t = (CΔ)²|S|; 0.1 is usual in channels.",
     )
     .of(VISCOUS),
-    key("physics.closure.wale.constant", &[POSITIVE], Value("0.325"), "The constant C, with the width as CΔ.")
+    row("physics.closure.wale.constant", &[POSITIVE], Value("0.325"), "The constant C, with the width as CΔ.")
         .of(VISCOUS),
-    key("physics.closure.vreman.constant", &[POSITIVE], Value("0.07"), "The constant c, with the width as cΔ².")
+    row("physics.closure.vreman.constant", &[POSITIVE], Value("0.07"), "The constant c, with the width as cΔ².")
         .of(VISCOUS),
-    key("physics.closure.sigma.constant", &[POSITIVE], Value("1.35"), "The constant C, with the width as CΔ.")
+    row("physics.closure.sigma.constant", &[POSITIVE], Value("1.35"), "The constant C, with the width as CΔ.")
         .of(VISCOUS),
-    key(
+    row(
         "physics.closure.{smagorinsky,wale,vreman,sigma}.length",
         &[Formula("x, y, z, delta")],
         Value("delta"),
@@ -135,14 +135,14 @@ pub(super) const KEYS: &[Key] = &[
          + 1), and of the mean of the element's nodes, such as `2*delta` or `min(delta, 0.41*y)`.",
     )
     .of(VISCOUS),
-    key(
+    row(
         "physics.closure.{smagorinsky,wale,vreman,sigma}.turbulent_prandtl",
         &[POSITIVE],
         Value("0.9"),
         "The Prandtl number of the heat that eddies carry, μ_t c_p/κ_t, and of all scalars of incompressible flow.",
     )
     .of(VISCOUS),
-    key(
+    row(
         "physics.reference",
         &[Section],
         Nothing,
@@ -151,7 +151,7 @@ pub(super) const KEYS: &[Key] = &[
          `R_ref`, `mu_ref`, `L_ref`.",
     )
     .of(GAS),
-    key(
+    row(
         "physics.reference",
         &[Section],
         Nothing,
@@ -159,55 +159,55 @@ pub(super) const KEYS: &[Key] = &[
          sections may use the numbers `speed_ref`, `u_ref`, `v_ref`, `w_ref`, `nu_ref`, `L_ref`.",
     )
     .of(INCOMPRESSIBLE),
-    key("physics.reference.mach", &[POSITIVE], Required, "The Mach number |v|/c.").of(GAS),
-    key(
+    row("physics.reference.mach", &[POSITIVE], Required, "The Mach number |v|/c.").of(GAS),
+    row(
         "physics.reference.reynolds",
         &[POSITIVE],
         Says("none; required where `viscosity` has no numbers"),
         "The Reynolds number ρ|v|L/μ, which fixes the viscosity, or the density of a state with units.",
     )
     .of(NAVIER_STOKES),
-    key(
+    row(
         "physics.reference.reynolds",
         &[POSITIVE],
         Says("derived from `physics.viscosity` and `length`; required without a viscosity"),
         "The Reynolds number |v|L/ν, which fixes the viscosity.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "physics.reference.length",
         &[POSITIVE],
         Says("none; required with `reynolds`"),
         "The length L of the Reynolds number and of force coefficients.",
     )
     .of(FLUID),
-    key("physics.reference.density", &[POSITIVE], Says("1, or derived"), "The density.").of(GAS),
-    key("physics.reference.pressure", &[POSITIVE], Says("derived"), "The pressure, in place of the density.")
+    row("physics.reference.density", &[POSITIVE], Says("1, or derived"), "The density.").of(GAS),
+    row("physics.reference.pressure", &[POSITIVE], Says("derived"), "The pressure, in place of the density.")
         .of(GAS),
-    key(
+    row(
         "physics.reference.velocity",
         &[POSITIVE],
         Says("1; derived from the Mach number where `gas_constant` is given"),
         "The magnitude of the velocity, in a state without units.",
     )
     .of(GAS),
-    key("physics.reference.velocity", &[POSITIVE], Value("1"), "The magnitude of the velocity.")
+    row("physics.reference.velocity", &[POSITIVE], Value("1"), "The magnitude of the velocity.")
         .of(INCOMPRESSIBLE),
-    key(
+    row(
         "physics.reference.temperature",
         &[POSITIVE],
         Says("1; required where `gas_constant` is given"),
         "The temperature.",
     )
     .of(GAS),
-    key(
+    row(
         "physics.reference.direction",
         &[Vector],
         Says("the x-axis"),
         "The direction of the velocity; its length does not matter.",
     )
     .of(FLUID),
-    key(
+    row(
         "physics.reference.angle",
         &[Number(Any)],
         Value("0"),
@@ -215,7 +215,7 @@ pub(super) const KEYS: &[Key] = &[
          Write `2*deg` for degrees, or an expression in radians.",
     )
     .of(FLUID),
-    key(
+    row(
         "physics.source",
         &[Words(&["manufactured"]), Section],
         Nothing,
@@ -223,14 +223,14 @@ pub(super) const KEYS: &[Key] = &[
          the one of the first monitor `error`, else of `initial`.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "physics.source.<variable>",
         &[Formula("x, y, z, t, or of the primitive variables and x, y, z")],
         Value("0"),
         "The source of a conserved variable: `rho`, `rho_u`, `rho_v`, `rho_w`, `rho_E`, or `u`.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "physics.sponge",
         &[Section],
         Nothing,
@@ -238,35 +238,35 @@ pub(super) const KEYS: &[Key] = &[
          as in `initial`. Without one it is the state of `initial`. It must not depend on time.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "physics.sponge.strength",
         &[Formula("x, y, z")],
         Required,
         "The damping rate σ, 0 or more, per time. It is evaluated once, at the volume points of the scheme.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "physics.sponge.exact",
         &[Text, Section],
         Nothing,
         "The reference state is an exact solution: its name, or a section as in `initial.exact`.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "physics.sponge.exact.name",
         &[Text],
         Nothing,
         "The name of an exact solution, whose parameters stand beside it.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "physics.sponge.exact.<variable>",
         &[Formula(SPACE_TIME)],
         Required,
         "The formula of a primitive variable, or with `name` a parameter of that solution.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "physics.sponge.<variable>",
         &[Formula(SPACE_TIME)],
         Required,
@@ -274,7 +274,7 @@ pub(super) const KEYS: &[Key] = &[
          parameter of that solution.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "physics.body_force",
         &[List("one number or formula for each direction", &[Formula("x, y, z")]), Section],
         Nothing,
@@ -282,9 +282,9 @@ pub(super) const KEYS: &[Key] = &[
          list, or a section with some components.",
     )
     .of(GAS),
-    key("physics.body_force.{x,y,z}", &[Formula("x, y, z")], Value("0"), "A component of the force.")
+    row("physics.body_force.{x,y,z}", &[Formula("x, y, z")], Value("0"), "A component of the force.")
         .of(GAS),
-    key(
+    row(
         "physics.forcing",
         &[Words(&["manufactured"]), Section],
         Nothing,
@@ -293,14 +293,14 @@ pub(super) const KEYS: &[Key] = &[
          first monitor `error`, else of `initial`.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "physics.forcing.{u,v,w}",
         &[Formula("T, the names of scalars, x, y, z, t")],
         Value("0"),
         "A component of the force, as a formula of place and time, of the temperature and of other scalars.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "physics.temperature",
         &[Section],
         Nothing,
@@ -308,21 +308,21 @@ pub(super) const KEYS: &[Key] = &[
          the Prandtl number. `T` is one of the unknowns then.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "physics.temperature.diffusivity",
         &[POSITIVE, Section],
         Says("derived from `prandtl`; required without it"),
         "The thermal diffusivity α; a section if it varies.",
     )
     .of(INCOMPRESSIBLE),
-    key("physics.temperature.diffusivity.constant", &[POSITIVE], Required, CONSTANT_PART).of(INCOMPRESSIBLE),
-    key("physics.temperature.diffusivity.formula", &[Formula(SCALARS)], Says("`constant`"), VARIES)
+    row("physics.temperature.diffusivity.constant", &[POSITIVE], Required, CONSTANT_PART).of(INCOMPRESSIBLE),
+    row("physics.temperature.diffusivity.formula", &[Formula(SCALARS)], Says("`constant`"), VARIES)
         .of(INCOMPRESSIBLE),
-    key("physics.temperature.prandtl", &[POSITIVE], Nothing, "The Prandtl number ν/α, in place of `diffusivity`.")
+    row("physics.temperature.prandtl", &[POSITIVE], Nothing, "The Prandtl number ν/α, in place of `diffusivity`.")
         .of(INCOMPRESSIBLE),
-    key("physics.temperature.source", &[Formula(SPACE_TIME)], Value("0"), "The source q of the temperature.")
+    row("physics.temperature.source", &[Formula(SPACE_TIME)], Value("0"), "The source q of the temperature.")
         .of(INCOMPRESSIBLE),
-    key(
+    row(
         "physics.scalars",
         &[Section],
         Nothing,
@@ -330,32 +330,32 @@ pub(super) const KEYS: &[Key] = &[
          to 3, the temperature included.",
     )
     .of(INCOMPRESSIBLE),
-    key("physics.scalars.<name>", &[Section], Required, "A scalar.").of(INCOMPRESSIBLE),
-    key(
+    row("physics.scalars.<name>", &[Section], Required, "A scalar.").of(INCOMPRESSIBLE),
+    row(
         "physics.scalars.<name>.diffusivity",
         &[POSITIVE, Section],
         Required,
         "Its diffusivity; a section if it varies.",
     )
     .of(INCOMPRESSIBLE),
-    key("physics.scalars.<name>.diffusivity.constant", &[POSITIVE], Required, CONSTANT_PART).of(INCOMPRESSIBLE),
-    key("physics.scalars.<name>.diffusivity.formula", &[Formula(SCALARS)], Says("`constant`"), VARIES)
+    row("physics.scalars.<name>.diffusivity.constant", &[POSITIVE], Required, CONSTANT_PART).of(INCOMPRESSIBLE),
+    row("physics.scalars.<name>.diffusivity.formula", &[Formula(SCALARS)], Says("`constant`"), VARIES)
         .of(INCOMPRESSIBLE),
-    key("physics.scalars.<name>.source", &[Formula(SPACE_TIME)], Value("0"), "Its source.").of(INCOMPRESSIBLE),
-    key(
+    row("physics.scalars.<name>.source", &[Formula(SPACE_TIME)], Value("0"), "Its source.").of(INCOMPRESSIBLE),
+    row(
         "physics.buoyancy",
         &[Section],
         Nothing,
         "The force per mass −β (T − T₀) g of the Boussinesq approximation, with `physics.temperature`.",
     )
     .of(INCOMPRESSIBLE),
-    key("physics.buoyancy.gravity", &[Vector], Required, "The acceleration g, such as `[0, -1]`.")
+    row("physics.buoyancy.gravity", &[Vector], Required, "The acceleration g, such as `[0, -1]`.")
         .of(INCOMPRESSIBLE),
-    key("physics.buoyancy.expansion", &[Number(Any)], Value("1"), "The thermal expansion coefficient β.")
+    row("physics.buoyancy.expansion", &[Number(Any)], Value("1"), "The thermal expansion coefficient β.")
         .of(INCOMPRESSIBLE),
-    key("physics.buoyancy.reference", &[Number(Any)], Value("0"), "The temperature T₀ without buoyancy.")
+    row("physics.buoyancy.reference", &[Number(Any)], Value("0"), "The temperature T₀ without buoyancy.")
         .of(INCOMPRESSIBLE),
-    key(
+    row(
         "physics.flow_rate",
         &[Section],
         Nothing,
@@ -363,21 +363,21 @@ pub(super) const KEYS: &[Key] = &[
          Each step computes the force. Of a gas it is the bulk velocity, momentum over mass.",
     )
     .of(VISCOUS),
-    key(
+    row(
         "physics.flow_rate.mean",
         &[Number(Any)],
         Required,
         "The mean over the domain of the velocity along `direction`.",
     )
     .of(VISCOUS),
-    key(
+    row(
         "physics.flow_rate.direction",
         &[Vector],
         Says("the x-axis"),
         "The direction of the force; its length does not matter.",
     )
     .of(VISCOUS),
-    key(
+    row(
         "physics.flow_rate.heat",
         &[Words(&["free", "balanced"])],
         Value("free"),
@@ -385,14 +385,14 @@ pub(super) const KEYS: &[Key] = &[
          takes it (`free`), or it is taken out, equally for all mass (`balanced`).",
     )
     .of(NAVIER_STOKES),
-    key(
+    row(
         "physics.velocity",
         &[Vector],
         Required,
         "The velocity of linear advection. The unknown is called `u`.",
     )
     .of(ADVECTION),
-    key(
+    row(
         "physics.exact",
         &[Formula("x, y, z")],
         Nothing,
@@ -400,14 +400,14 @@ pub(super) const KEYS: &[Key] = &[
          errors.",
     )
     .of(POISSON),
-    key(
+    row(
         "physics.forcing",
         &[Words(&["exact"]), Formula("x, y, z")],
         Says("`exact` if `physics.exact` is given; required without it"),
         "The right-hand side f of −∇·(κ∇u) + λu = f. `exact` derives it from the exact solution, κ and λ.",
     )
     .of(POISSON),
-    key(
+    row(
         "physics.kappa",
         &[Formula("x, y, z"), Section],
         Value("1"),
@@ -415,13 +415,13 @@ pub(super) const KEYS: &[Key] = &[
          region of the mesh.",
     )
     .of(POISSON),
-    key(
+    row(
         "physics.kappa.<region>",
         &[Formula("x, y, z")],
         Required,
         "The coefficient κ in a region of the mesh.",
     )
     .of(POISSON),
-    key("physics.lambda", &[Formula("x, y, z")], Value("0"), "The coefficient λ, which must be 0 or more.")
+    row("physics.lambda", &[Formula("x, y, z")], Value("0"), "The coefficient λ, which must be 0 or more.")
         .of(POISSON),
 ];

@@ -3,14 +3,14 @@
 use crate::file::keys::Absent::{Nothing, Says, Value};
 use crate::file::keys::Kind::{Number, Section, Whole, Words};
 use crate::file::keys::Range::Below;
-use crate::file::keys::{IMPLICIT, INCOMPRESSIBLE, Key, Low, POISSON, key};
+use crate::file::keys::{IMPLICIT, INCOMPRESSIBLE, Low, POISSON, Row, row};
 
 /// The keys of a linear solver with a choice of preconditioners in the section `$section`; its tolerance is
 /// relative to `$reference`.
 macro_rules! linear {
     ($section:literal, $models:expr, $reference:literal) => {
         &[
-            key(
+            row(
                 concat!($section, ".preconditioner"),
                 &[Words(&["pmg-amg", "amg", "mass", "jacobi", "none"])],
                 Value("pmg-amg"),
@@ -19,21 +19,21 @@ macro_rules! linear {
                  none.",
             )
             .of($models),
-            key(
+            row(
                 concat!($section, ".tolerance"),
                 &[Number(Below(Low::From(1e-15), 1.0))],
                 Value("1e-8"),
                 concat!("The residual at which the solver stops, relative to ", $reference, "."),
             )
             .of($models),
-            key(
+            row(
                 concat!($section, ".max_iterations"),
                 &[Whole(1, usize::MAX)],
                 Value("500"),
                 "The number of iterations after which the run fails.",
             )
             .of($models),
-            key(
+            row(
                 concat!($section, ".cycle"),
                 &[Words(&["v", "w", "k", "kN"])],
                 Says(
@@ -44,7 +44,7 @@ macro_rules! linear {
                  on the three finest of them. Levels of p-multigrid form a V-cycle.",
             )
             .of($models),
-            key(
+            row(
                 concat!($section, ".smoother"),
                 &[Words(&["chebyshev", "chebyshev4", "jacobi", "block-jacobi", "linelets"])],
                 Says(
@@ -58,7 +58,7 @@ macro_rules! linear {
                  diagonal, solves along lines of thin elements, and the diagonal of continuous functions.",
             )
             .of($models),
-            key(
+            row(
                 concat!($section, ".degree"),
                 &[Whole(1, 20)],
                 Says(
@@ -68,14 +68,14 @@ macro_rules! linear {
                 "The degree of the smoother, or its number of sweeps, before and after each correction.",
             )
             .of($models),
-            key(
+            row(
                 concat!($section, ".coarsening"),
                 &[Words(&["half", "minus-one"])],
                 Says("`half`; `minus-one` on the CPU on meshes with tetrahedra, without `block-jacobi`"),
                 "The orders of p-multigrid (`pmg-amg`): halved, or reduced by one, from level to level.",
             )
             .of($models),
-            key(
+            row(
                 concat!($section, ".coarse_space"),
                 &[Words(&["continuous", "discontinuous"])],
                 Says(
@@ -86,7 +86,7 @@ macro_rules! linear {
                  order 1, or the matrix of order 1.",
             )
             .of($models),
-            key(
+            row(
                 concat!($section, ".aggregation"),
                 &[Words(&[
                     "pairwise",
@@ -104,7 +104,7 @@ macro_rules! linear {
                  aggregation.",
             )
             .of($models),
-            key(
+            row(
                 concat!($section, ".inner_precision"),
                 &[Words(&["single", "double"])],
                 Value("single"),
@@ -116,11 +116,11 @@ macro_rules! linear {
     };
 }
 
-pub(super) const KEYS: &[Key] = linear!("solver", POISSON, "the first residual");
-pub(super) const PRESSURE: &[Key] = linear!("solver.pressure", INCOMPRESSIBLE, "the right-hand side");
+pub(super) const KEYS: &[Row] = linear!("solver", POISSON, "the first residual");
+pub(super) const PRESSURE: &[Row] = linear!("solver.pressure", INCOMPRESSIBLE, "the right-hand side");
 
-pub(super) const VELOCITY: &[Key] = &[
-    key(
+pub(super) const VELOCITY: &[Row] = &[
+    row(
         "solver.velocity.preconditioner",
         &[Words(&["auto", "mass", "jacobi", "linelets", "pmg-amg"])],
         Value("auto"),
@@ -130,7 +130,7 @@ pub(super) const VELOCITY: &[Key] = &[
          `linelets` if it is large across thin elements only, otherwise `jacobi`.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "solver.velocity.tolerance",
         &[Number(Below(Low::From(1e-15), 1.0))],
         Value("1e-8"),
@@ -138,7 +138,7 @@ pub(super) const VELOCITY: &[Key] = &[
          thousandth of its first residual.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "solver.velocity.max_iterations",
         &[Whole(1, usize::MAX)],
         Value("500"),
@@ -147,9 +147,9 @@ pub(super) const VELOCITY: &[Key] = &[
     .of(INCOMPRESSIBLE),
 ];
 
-pub(super) const SECTIONS: &[Key] = &[
-    key("solver", &[Section], Nothing, "The linear solvers: conjugate gradients with a preconditioner.")
+pub(super) const SECTIONS: &[Row] = &[
+    row("solver", &[Section], Nothing, "The linear solvers: conjugate gradients with a preconditioner.")
         .of(IMPLICIT),
-    key("solver.pressure", &[Section], Nothing, "The solver of the pressure.").of(INCOMPRESSIBLE),
-    key("solver.velocity", &[Section], Nothing, "The solver of the velocity components.").of(INCOMPRESSIBLE),
+    row("solver.pressure", &[Section], Nothing, "The solver of the pressure.").of(INCOMPRESSIBLE),
+    row("solver.velocity", &[Section], Nothing, "The solver of the velocity components.").of(INCOMPRESSIBLE),
 ];

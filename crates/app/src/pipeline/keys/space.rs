@@ -3,14 +3,14 @@
 use crate::file::keys::Absent::{Nothing, Says, Value};
 use crate::file::keys::Kind::{Number, Section, Whole, Words};
 use crate::file::keys::Range::{Any, AtLeast, Between};
-use crate::file::keys::{EXPLICIT, GAS, IMPLICIT, INCOMPRESSIBLE, Key, NAVIER_STOKES, POISSON, key};
+use crate::file::keys::{EXPLICIT, GAS, IMPLICIT, INCOMPRESSIBLE, NAVIER_STOKES, POISSON, Row, row};
 use dgsuite_solve::flow::Riemann;
 
-pub(super) const KEYS: &[Key] = &[
-    key("space", &[Section], Nothing, "The discretisation in space."),
-    key("space.order", &[Whole(0, 10)], Value("3"), "The polynomial degree p of the solution.").of(EXPLICIT),
-    key("space.order", &[Whole(1, 10)], Value("3"), "The polynomial degree p of the solution.").of(IMPLICIT),
-    key(
+pub(super) const KEYS: &[Row] = &[
+    row("space", &[Section], Nothing, "The discretisation in space."),
+    row("space.order", &[Whole(0, 10)], Value("3"), "The polynomial degree p of the solution.").of(EXPLICIT),
+    row("space.order", &[Whole(1, 10)], Value("3"), "The polynomial degree p of the solution.").of(IMPLICIT),
+    row(
         "space.scheme",
         &[Words(&["dg", "fr"])],
         Value("dg"),
@@ -18,8 +18,8 @@ pub(super) const KEYS: &[Key] = &[
          nodes, not on pyramids.",
     )
     .of(EXPLICIT),
-    key("space.scheme", &[Words(&["dg"])], Value("dg"), "Discontinuous Galerkin.").of(IMPLICIT),
-    key(
+    row("space.scheme", &[Words(&["dg"])], Value("dg"), "Discontinuous Galerkin.").of(IMPLICIT),
+    row(
         "space.vcjh",
         &[Words(&["dg", "sd", "hu"]), Number(Any)],
         Value("dg"),
@@ -27,7 +27,7 @@ pub(super) const KEYS: &[Key] = &[
          number c.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "space.basis",
         &[Words(&["modal", "nodal", "taylor"])],
         Says("`modal`; `nodal` with `scheme: fr`, `form: split`, `nodes` or a collocated cubature"),
@@ -35,22 +35,22 @@ pub(super) const KEYS: &[Key] = &[
          the centroid.",
     )
     .of(EXPLICIT),
-    key("space.basis", &[Words(&["nodal"])], Value("nodal"), "Lagrange polynomials at nodes.").of(IMPLICIT),
-    key(
+    row("space.basis", &[Words(&["nodal"])], Value("nodal"), "Lagrange polynomials at nodes.").of(IMPLICIT),
+    row(
         "space.nodes",
         &[Words(&["lobatto", "gauss", "warp-blend"])],
         Says("`lobatto` (warp & blend on simplices); `gauss` with `scheme: fr`"),
         "The nodes of a nodal basis.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "space.polynomials",
         &[Words(&["total", "tensor"])],
         Says("`total` on simplices and for a Taylor basis, `tensor` elsewhere"),
         "The polynomial space: total degree p, or degree p in each direction.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "space.form",
         &[Words(&["weak", "strong", "split"])],
         Says("`weak`; `strong` with `scheme: fr`"),
@@ -58,7 +58,7 @@ pub(super) const KEYS: &[Key] = &[
          nodes of quadrilaterals and hexahedra.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "space.split_flux",
         &[Words(&["kennedy-gruber", "ranocha"])],
         Value("ranocha"),
@@ -66,7 +66,7 @@ pub(super) const KEYS: &[Key] = &[
          entropy and kinetic energy).",
     )
     .of(GAS),
-    key(
+    row(
         "space.riemann",
         &[Words(Riemann::WORDS)],
         Says("`hllc`; `rusanov` with `shock`, and for advection"),
@@ -74,46 +74,46 @@ pub(super) const KEYS: &[Key] = &[
          Mach numbers. Advection has `rusanov` only, which is its upwind flux.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "space.dissipation",
         &[Number(Between(0.0, 1.0))],
         Says("the whole of Roe's flux"),
         "The share of the dissipation of `riemann: roe` or `roe-low-mach` that is kept between elements.",
     )
     .of(GAS),
-    key(
+    row(
         "space.viscous",
         &[Words(&["br2"]), Section],
         Value("br2"),
         "The discretisation of the viscous terms: the second scheme of Bassi and Rebay.",
     )
     .of(NAVIER_STOKES),
-    key("space.viscous.br2", &[Section], Nothing, "The second scheme of Bassi and Rebay with its factor.")
+    row("space.viscous.br2", &[Section], Nothing, "The second scheme of Bassi and Rebay with its factor.")
         .of(NAVIER_STOKES),
-    key(
+    row(
         "space.viscous.br2.eta",
         &[Number(AtLeast(1.0))],
         Says("the number of an element's faces"),
         "The factor η on the lifted jumps. The scheme is stable from the number of an element's faces on.",
     )
     .of(NAVIER_STOKES),
-    key(
+    row(
         "space.viscous",
         &[Words(&["sipdg"]), Section],
         Value("sipdg"),
         "The discretisation of the diffusion: the symmetric interior penalty method.",
     )
     .of(POISSON),
-    key("space.viscous.sipdg", &[Section], Nothing, "The symmetric interior penalty method with its factor.")
+    row("space.viscous.sipdg", &[Section], Nothing, "The symmetric interior penalty method with its factor.")
         .of(POISSON),
-    key(
+    row(
         "space.viscous.sipdg.penalty",
         &[Number(Between(0.5, 100.0))],
         Value("1"),
         "A factor on the penalty for which the method is known to be stable.",
     )
     .of(POISSON),
-    key(
+    row(
         "space.pressure_order",
         &[Words(&["equal", "lower"])],
         Value("equal"),
@@ -121,7 +121,7 @@ pub(super) const KEYS: &[Key] = &[
          more and the penalty on the divergence.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "space.penalties",
         &[Words(&["on", "none"]), Section],
         Value("on"),
@@ -129,7 +129,7 @@ pub(super) const KEYS: &[Key] = &[
          stable: both, none, or a section with their factors.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "space.penalties.{divergence,continuity}",
         &[Number(AtLeast(0.0))],
         Value("1"),
@@ -137,7 +137,7 @@ pub(super) const KEYS: &[Key] = &[
          for none.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "space.lax_friedrichs",
         &[Number(AtLeast(0.0))],
         Value("1"),
@@ -148,8 +148,8 @@ pub(super) const KEYS: &[Key] = &[
 ];
 
 /// Those of the numerical integration, which stand behind those of limiters.
-pub(super) const CUBATURE: &[Key] = &[
-    key(
+pub(super) const CUBATURE: &[Row] = &[
+    row(
         "space.cubature",
         &[Words(&["collocated", "2p", "3p", "4p"]), Section],
         Says("`2p`; `collocated` with `scheme: fr` and `form: split`"),
@@ -159,7 +159,7 @@ pub(super) const CUBATURE: &[Key] = &[
          basis.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "space.cubature.{volume,face}",
         &[Whole(0, 40), Words(&["collocated"])],
         Says("2p in the volume and 2p + 1 on faces, raised on curved elements"),

@@ -4,19 +4,19 @@ use crate::file::keys::Absent::{Nothing, Required, Says, Value};
 use crate::file::keys::Kind::{Formula, Number, Section, Text, Whole, Words};
 use crate::file::keys::Range::AtLeast;
 use crate::file::keys::{
-    ADVECTION, EULER, FLOW, FLUID, INCOMPRESSIBLE, Key, NAVIER_STOKES, POISSON, SPACE_TIME, key,
+    ADVECTION, EULER, FLOW, FLUID, INCOMPRESSIBLE, NAVIER_STOKES, POISSON, Row, SPACE_TIME, row,
 };
 
 /// The words of `type` are those of the conditions that a model has.
-pub(super) const KEYS: &[Key] = &[
-    key(
+pub(super) const KEYS: &[Row] = &[
+    row(
         "initial",
         &[Section],
         Says("a gas at rest with ρ = p = 1, or u = 0; a fluid at rest"),
         "The state at the start: a formula for each primitive variable, an exact solution, or a checkpoint.",
     )
     .of(FLOW),
-    key(
+    row(
         "initial.restart",
         &[Text],
         Nothing,
@@ -24,7 +24,7 @@ pub(super) const KEYS: &[Key] = &[
          used.",
     )
     .of(FLOW),
-    key(
+    row(
         "initial.exact",
         &[Text, Section],
         Nothing,
@@ -32,21 +32,21 @@ pub(super) const KEYS: &[Key] = &[
          are measured against it.",
     )
     .of(FLOW),
-    key(
+    row(
         "initial.exact.name",
         &[Text],
         Nothing,
         "The name of an exact solution, whose parameters stand beside it.",
     )
     .of(FLOW),
-    key(
+    row(
         "initial.exact.<variable>",
         &[Formula(SPACE_TIME)],
         Required,
         "The formula of a primitive variable, or with `name` a parameter of that solution.",
     )
     .of(FLOW),
-    key(
+    row(
         "initial.<variable>",
         &[Formula(SPACE_TIME)],
         Required,
@@ -55,7 +55,7 @@ pub(super) const KEYS: &[Key] = &[
          scalars have their formulas beside the name of a solution.",
     )
     .of(FLOW),
-    key(
+    row(
         "initial.turbulence",
         &[Section],
         Says("none: the state as given"),
@@ -64,7 +64,7 @@ pub(super) const KEYS: &[Key] = &[
          on all machines and ranks.",
     )
     .of(FLUID),
-    key(
+    row(
         "initial.turbulence.spectrum",
         &[Formula("the wave number k = 2π/length")],
         Required,
@@ -72,56 +72,56 @@ pub(super) const KEYS: &[Key] = &[
          their distance, is the mean of half the square of the velocity. One of `tables` gives measured values.",
     )
     .of(FLUID),
-    key(
+    row(
         "initial.turbulence.waves",
         &[Whole(1, dgsuite_physics::exact::RandomWaves::MOST)],
         Required,
         "The largest number of waves in the longest period.",
     )
     .of(FLUID),
-    key(
+    row(
         "initial.turbulence.seed",
         &[Whole(0, usize::MAX)],
         Value("0"),
         "A number that chooses phases and directions.",
     )
     .of(FLUID),
-    key(
+    row(
         "boundaries",
         &[Section],
         Says("none; every boundary that is not periodic is required"),
         "The conditions on the boundaries, by the names that the mesh gives them.",
     ),
-    key("boundaries.<name>", &[Section], Required, "The condition on the boundary of this name."),
-    key(
+    row("boundaries.<name>", &[Section], Required, "The condition on the boundary of this name."),
+    row(
         "boundaries.<name>.type",
         &[Words(&[])],
         Required,
         "The kind of condition.",
     )
     .of(EULER),
-    key(
+    row(
         "boundaries.<name>.type",
         &[Words(&[])],
         Required,
         "The kind of condition.",
     )
     .of(NAVIER_STOKES),
-    key(
+    row(
         "boundaries.<name>.type",
         &[Words(&[])],
         Required,
         "The kind of condition. `dirichlet` prescribes the velocity.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "boundaries.<name>.type",
         &[Words(&[])],
         Required,
         "The kind of condition. `dirichlet` prescribes u where the flow enters.",
     )
     .of(ADVECTION),
-    key(
+    row(
         "boundaries.<name>.type",
         &[Words(&["dirichlet", "neumann", "robin"])],
         Required,
@@ -131,8 +131,8 @@ pub(super) const KEYS: &[Key] = &[
 ];
 
 /// Keys of conditions of elliptic problems.
-pub(super) const ELLIPTIC: &[Key] = &[
-    key(
+pub(super) const ELLIPTIC: &[Row] = &[
+    row(
         "boundaries.<name>.u",
         &[Words(&["exact"]), Formula("x, y, z")],
         Says("`exact` if `physics.exact` is given; required without it"),
@@ -140,7 +140,7 @@ pub(super) const ELLIPTIC: &[Key] = &[
     )
     .of(POISSON)
     .with(&["dirichlet"]),
-    key(
+    row(
         "boundaries.<name>.flux",
         &[Words(&["exact"]), Formula("x, y, z")],
         Says("`exact` if `physics.exact` is given; required without it"),
@@ -148,7 +148,7 @@ pub(super) const ELLIPTIC: &[Key] = &[
     )
     .of(POISSON)
     .with(&["neumann"]),
-    key(
+    row(
         "boundaries.<name>.g",
         &[Words(&["exact"]), Formula("x, y, z")],
         Says("`exact` if `physics.exact` is given; required without it"),
@@ -156,7 +156,7 @@ pub(super) const ELLIPTIC: &[Key] = &[
     )
     .of(POISSON)
     .with(&["robin"]),
-    key(
+    row(
         "boundaries.<name>.alpha",
         &[Number(AtLeast(0.0))],
         Required,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{at, install, known, text};
-use crate::file::keys::{Absent, Key, Kind, Low, Part, Range, Scope};
+use crate::file::keys::{Absent, Kind, Low, Part, Range, Row, Scope};
 use crate::file::node::{Entry, Node, Value};
 use crate::file::problem::{InputError, Problem};
 use crate::file::source::{Place, Source};
@@ -13,7 +13,7 @@ use crate::plan::elliptic::EllipticPlan;
 use crate::plan::{Choices, Plan};
 
 /// Every key.
-fn all() -> impl Iterator<Item = &'static Key> {
+fn all() -> impl Iterator<Item = &'static Row> {
     install();
     crate::file::keys::all()
 }
@@ -416,7 +416,7 @@ fn walk(node: &Node, steps: &mut Vec<String>, visit: &mut dyn FnMut(&[String], &
 }
 
 /// The steps of every key of a file, and the row of the table for each.
-fn rows(root: &Node) -> Vec<(Vec<String>, &'static Key)> {
+fn rows(root: &Node) -> Vec<(Vec<String>, &'static Row)> {
     let mut rows = Vec::new();
     walk(root, &mut Vec::new(), &mut |steps, _| {
         let found = at(steps, scope(root, steps));
@@ -443,7 +443,7 @@ fn with(root: &Node, steps: &[String], value: Value) -> Node {
 }
 
 /// A row of the table, with the names that a path of a file chooses.
-fn tag(key: &Key, steps: &[String]) -> String {
+fn tag(key: &Row, steps: &[String]) -> String {
     let part = |(part, step): (&Part, &String)| match part {
         Part::Each(_) => step.clone(),
         Part::Free => "<>".into(),

@@ -3,7 +3,7 @@
 use crate::file::keys::Absent::{Nothing, Required, Says, Value};
 use crate::file::keys::Kind::{Flag, List, Number, Section, Text, Whole, Words};
 use crate::file::keys::Range::{Above, Any, AtLeast, Below};
-use crate::file::keys::{EXPLICIT, FLOW, FLUID, GAS, INCOMPRESSIBLE, Key, Low, key};
+use crate::file::keys::{EXPLICIT, FLOW, FLUID, GAS, INCOMPRESSIBLE, Low, Row, row};
 use dgsuite_timeint::{Esdirk, Scheme};
 
 const FRACTION: crate::file::keys::Kind = Number(Below(Low::Over(0.0), 1.0));
@@ -22,9 +22,9 @@ const SCHEMES: [&str; Scheme::ALL.len() + Esdirk::ALL.len()] = {
     words
 };
 
-pub(super) const KEYS: &[Key] = &[
-    key("time", &[Section], Required, "The scheme in time, the step size, and when the run ends.").of(FLOW),
-    key(
+pub(super) const KEYS: &[Row] = &[
+    row("time", &[Section], Required, "The scheme in time, the step size, and when the run ends.").of(FLOW),
+    row(
         "time.scheme",
         &[Words(&SCHEMES)],
         Says("`lserk54`; `ssprk43` with a limiter; `rdpk35` with `adaptive`"),
@@ -33,14 +33,14 @@ pub(super) const KEYS: &[Key] = &[
          no limiter, in double precision): steps can be tens to thousands of explicit ones.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "time.scheme",
         &[Words(&["bdf1", "bdf2", "bdf3"])],
         Value("bdf2"),
         "The backward difference formula of order 1, 2 or 3. Convection is extrapolated with the same order.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "time.splitting",
         &[Words(&["dual", "pressure-correction"])],
         Value("dual"),
@@ -48,14 +48,14 @@ pub(super) const KEYS: &[Key] = &[
          correction for the velocity.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "time.rotational",
         &[Flag],
         Value("true"),
         "Whether `pressure-correction` has the rotational form, which is more accurate at walls.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "time.subcycles",
         &[Words(&["auto"]), Whole(0, usize::MAX)],
         Value("0"),
@@ -63,7 +63,7 @@ pub(super) const KEYS: &[Key] = &[
          none. `auto` takes as many as `cfl` requires in steps of size `dt`.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "time.graded_start",
         &[Flag],
         Value("true"),
@@ -71,7 +71,7 @@ pub(super) const KEYS: &[Key] = &[
          steps, which are of order 1, do not limit the accuracy.",
     )
     .of(INCOMPRESSIBLE),
-    key(
+    row(
         "time.cfl",
         &[Words(&["auto"]), Number(Above(0.0))],
         Value("auto"),
@@ -80,7 +80,7 @@ pub(super) const KEYS: &[Key] = &[
          times the largest stable explicit step.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "time.cfl",
         &[Words(&["auto"]), Number(Above(0.0))],
         Value("auto"),
@@ -88,8 +88,8 @@ pub(super) const KEYS: &[Key] = &[
          `subcycles: auto` it bounds the sub-steps, and `dt` is the step.",
     )
     .of(INCOMPRESSIBLE),
-    key("time.dt", &[Number(Above(0.0))], Nothing, "A fixed step size, in place of `cfl`.").of(FLOW),
-    key(
+    row("time.dt", &[Number(Above(0.0))], Nothing, "A fixed step size, in place of `cfl`.").of(FLOW),
+    row(
         "time.adaptive",
         &[Section],
         Nothing,
@@ -97,28 +97,28 @@ pub(super) const KEYS: &[Key] = &[
          `esdirk32` or `esdirk43`.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "time.adaptive.tolerance",
         &[FRACTION],
         Required,
         "The error of one step that is allowed, relative to the size of the solution.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "time.end",
         &[Number(Any)],
         Says("none; one of `end`, `steps` and `steady` is required"),
         "The time at which the run ends. The last step is shortened to end there exactly.",
     )
     .of(FLOW),
-    key(
+    row(
         "time.steps",
         &[Whole(0, usize::MAX)],
         Says("none; one of `end`, `steps` and `steady` is required"),
         "The number of steps after which the run ends, counted from the start of the first run.",
     )
     .of(FLOW),
-    key(
+    row(
         "time.retries",
         &[Whole(0, usize::MAX)],
         Says("10 with a limiter, 0 without"),
@@ -126,28 +126,28 @@ pub(super) const KEYS: &[Key] = &[
          grow again afterwards.",
     )
     .of(GAS),
-    key(
+    row(
         "time.steady",
         &[Section],
         Says("none; one of `end`, `steps` and `steady` is required"),
         "The run ends when the solution is steady.",
     )
     .of(FLOW),
-    key(
+    row(
         "time.steady.tolerance",
         &[FRACTION],
         Value("1e-10"),
         "The residual at which the run ends, relative to the largest residual of the run.",
     )
     .of(FLOW),
-    key(
+    row(
         "time.steady.max_steps",
         &[Whole(1, usize::MAX)],
         Says("200 with `solver: newton`, else 100000"),
         "The number of steps after which the run fails if it is not steady.",
     )
     .of(FLOW),
-    key(
+    row(
         "time.steady.solver",
         &[Words(&["explicit", "newton"])],
         Says("`newton`; `explicit` if the file has one of `local_steps`, `damping`, `scheme`, `cfl`, `dt`, \
@@ -156,7 +156,7 @@ pub(super) const KEYS: &[Key] = &[
          products of the Jacobian, tens instead of many thousands (in double precision, without a limiter).",
     )
     .of(GAS),
-    key(
+    row(
         "time.steady.sensitivities",
         &[List("names of constants", &[Text])],
         Says("none"),
@@ -164,14 +164,14 @@ pub(super) const KEYS: &[Key] = &[
          steady state, by one linear problem with the Jacobian each (`solver: newton`).",
     )
     .of(GAS),
-    key(
+    row(
         "time.newton",
         &[Section],
         Nothing,
         "Parameters of Newton steps, towards a steady state or in the stages of implicit steps in time.",
     )
     .of(GAS),
-    key(
+    row(
         "time.newton.tolerance",
         &[FRACTION],
         Says("1e-8; a twentieth of `adaptive.tolerance` with `adaptive`"),
@@ -179,14 +179,14 @@ pub(super) const KEYS: &[Key] = &[
          solution.",
     )
     .of(GAS),
-    key(
+    row(
         "time.newton.start",
         &[Number(Above(0.0))],
         Value("10"),
         "The first Newton step, in units of the largest explicit step of each element.",
     )
     .of(GAS),
-    key(
+    row(
         "time.newton.growth",
         &[Number(AtLeast(1.0))],
         Value("4"),
@@ -194,35 +194,35 @@ pub(super) const KEYS: &[Key] = &[
          residual falls.",
     )
     .of(GAS),
-    key(
+    row(
         "time.steady.local_steps",
         &[Flag],
         Value("false"),
         "Every element uses its own stable step size, which is faster but has no meaning in time.",
     )
     .of(EXPLICIT),
-    key(
+    row(
         "time.steady.forces",
         &[Section],
         Nothing,
         "The run also ends when drag and lift of all monitors `forces` stay the same over some rows.",
     )
     .of(FLUID),
-    key(
+    row(
         "time.steady.forces.tolerance",
         &[FRACTION],
         Value("1e-3"),
         "The range of drag and lift over these rows, relative to the larger of their sizes.",
     )
     .of(FLUID),
-    key(
+    row(
         "time.steady.forces.rows",
         &[Whole(2, usize::MAX)],
         Value("20"),
         "The number of rows of the monitor; after a restart they are counted anew.",
     )
     .of(FLUID),
-    key(
+    row(
         "time.steady.damping",
         &[Number(AtLeast(10.0))],
         Nothing,

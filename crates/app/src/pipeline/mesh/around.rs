@@ -4,7 +4,10 @@ use dgsuite_basis::Shape;
 use dgsuite_mesh::MeshError;
 use dgsuite_mesh::generate::{Annulus, CylinderInChannel};
 
-use super::{Filling, Kind, filling, shown, whole_numbers};
+use super::{
+    CELLS, CENTRE, CURVE, Filling, GROWTH, INNER, Kind, MAX, MIN, OUTER, RADIUS, SHAPE, shown, whole_numbers,
+};
+use crate::file::key::Key;
 use crate::file::problem::{InputError, Problem};
 use crate::file::section::Section;
 use crate::file::source::{Located, Place};
@@ -26,12 +29,6 @@ pub enum Domain {
     /// A channel with a cylinder.
     ChannelCylinder(CylinderInChannel),
 }
-
-/// The highest order of the geometry.
-const MAX_ORDER: usize = 4;
-
-/// The default order of the geometry.
-const DEFAULT_ORDER: usize = 3;
 
 impl Domain {
     /// The elements' shape, and the numbers of layers and of cells around the circle.
@@ -67,25 +64,18 @@ impl Around {
         if let Some((key, belongs)) = others.iter().find(|(key, _)| section.has(key)) {
             return Err(section.misplaced(key, &format!("the kind {word}"), belongs));
         }
-        let filled = filling(section)?;
+        let filled = SHAPE.read(section)?;
         let Filling::One(shape @ (Shape::Triangle | Shape::Quadrilateral)) = filled.value else {
             let place = section.entry("shape").map_or(section.place(), |entry| &entry.place);
             let given = section.node("shape").and_then(|node| node.value.scalar_text()).unwrap_or_default();
             let what = Located { value: given, key: section.key("shape"), place: place.clone() };
             return Err(InputError::range(&what, format!("tri or quad for the kind {word}")));
         };
-        let order = section.count("order", 1)?;
-        if let Some(order) = order.as_ref().filter(|order| order.value > MAX_ORDER) {
-            return Err(InputError::range(order, format!("from 1 to {MAX_ORDER}")));
-        }
-        let order = order.map_or(DEFAULT_ORDER, |order| order.value);
-        let layers = section.vector("cells")?;
-        let layers =
-            layers.ok_or_else(|| section.missing("cells", "layers of cells, and cells around the circle"))?;
-        let cells = whole_numbers(&layers, 2)?;
+        let order = CURVE.read(section)?;
+        let cells = whole_numbers(&CELLS.read(section)?, 2)?;
         let cells = [cells[0], cells[1]];
-        let growth = section.positive("growth")?.map_or(1.0, |growth| growth.value);
-        let point = |key: &str, default: [f64; 2]| match section.vector(key)? {
+        let growth = GROWTH.read(section)?;
+        let point = |key: &Key<Vec<f64>>, default: [f64; 2]| match key.read(section)? {
             None => Ok(default),
             Some(given) => <[f64; 2]>::try_from(given.value.as_slice())
                 .map_err(|_| InputError::range(&given.with(shown(&given.value)), "a list of 2 numbers")),
@@ -95,22 +85,22 @@ impl Around {
                 let dfg = CylinderInChannel::dfg();
                 Domain::ChannelCylinder(CylinderInChannel {
                     shape,
-                    min: point("min", dfg.min)?,
-                    max: point("max", dfg.max)?,
-                    centre: point("centre", dfg.centre)?,
-                    radius: section.positive("radius")?.map_or(dfg.radius, |radius| radius.value),
+                    min: point(&MIN, dfg.min)?,
+                    max: point(&MAX, dfg.max)?,
+                    centre: point(&CENTRE, dfg.centre)?,
+                    radius: RADIUS.read(section)?.map_or(dfg.radius, |radius| radius.value),
                     cells,
                     growth,
                     order,
                 })
             }
             _ => {
-                let radius = |key: &str| match section.positive(key)? {
+                let radius = |key: &Key<f64>| match key.read(section)? {
                     Some(radius) => Ok(radius.value),
-                    None => Err(section.missing(key, "the radius of this circle")),
+                    None => Err(section.missing(key.name(), "the radius of this circle")),
                 };
-                let (inner, outer) = (radius("inner")?, radius("outer")?);
-                let centre = point("centre", [0.0; 2])?;
+                let (inner, outer) = (radius(&INNER)?, radius(&OUTER)?);
+                let centre = point(&CENTRE, [0.0; 2])?;
                 Domain::Annulus(Annulus { shape, centre, inner, outer, cells, growth, order })
             }
         };

@@ -4,7 +4,7 @@
 use crate::file::keys::Absent::{Nothing, Value as Default};
 use crate::file::keys::Kind::{Number, Section as Keys, Words};
 use crate::file::keys::Range::AtLeast;
-use crate::file::keys::{GAS, Key, key, words};
+use crate::file::keys::{GAS, Row, row, words};
 use crate::file::node::Value;
 use crate::file::problem::InputError;
 use crate::file::section::Section;
@@ -31,8 +31,8 @@ const NEIGHBOURS: [(&str, Neighbourhood); 2] =
     [("faces", Neighbourhood::Faces), ("vertices", Neighbourhood::Vertices)];
 const NEIGHBOUR_WORDS: [&str; 2] = words(&NEIGHBOURS);
 
-pub(crate) const KEYS: &[Key] = &[
-    key(
+pub(crate) const KEYS: &[Row] = &[
+    row(
         "space.shock",
         &[Words(&SHOCK_WORDS), Keys],
         Default("none"),
@@ -41,15 +41,15 @@ pub(crate) const KEYS: &[Key] = &[
          and pressure positive.",
     )
     .of(GAS),
-    key("space.shock.entropy-filter", &[Keys], Nothing, "The entropy filter with its parameters.").of(GAS),
-    key(
+    row("space.shock.entropy-filter", &[Keys], Nothing, "The entropy filter with its parameters.").of(GAS),
+    row(
         "space.shock.entropy-filter.tolerance",
         &[Number(AtLeast(0.0))],
         Default("1e-3"),
         "The relative amount by which p/ρ^γ may fall below its bound, less than 1.",
     )
     .of(GAS),
-    key(
+    row(
         "space.shock.entropy-filter.gate",
         &[Words(&GATE_WORDS)],
         Default("modal"),
@@ -57,14 +57,14 @@ pub(crate) const KEYS: &[Key] = &[
          falls below half of that of the mean, so that smooth flow keeps its order; `none` filters all.",
     )
     .of(GAS),
-    key(
+    row(
         "space.shock.entropy-filter.bounds",
         &[Words(&BOUND_WORDS)],
         Default("density"),
         "Bounds of density and entropy, or of entropy alone.",
     )
     .of(GAS),
-    key(
+    row(
         "space.limiter",
         &[Words(&LIMITER_WORDS), Keys],
         Default("none"),
@@ -72,8 +72,8 @@ pub(crate) const KEYS: &[Key] = &[
          keeps values within the means of neighbours, as well.",
     )
     .of(GAS),
-    key("space.limiter.barth-jespersen", &[Keys], Nothing, "The limiter of Barth and Jespersen.").of(GAS),
-    key(
+    row("space.limiter.barth-jespersen", &[Keys], Nothing, "The limiter of Barth and Jespersen.").of(GAS),
+    row(
         "space.limiter.barth-jespersen.neighbours",
         &[Words(&NEIGHBOUR_WORDS)],
         Default("faces"),
