@@ -32,10 +32,9 @@ pub(crate) fn fluxes() -> &'static [Flux] {
     &own().fluxes
 }
 
-/// A row of the table with the words of boundary conditions, or those that the program adds to it.
+/// A row of the table, with the words of boundary conditions if it is that of their types.
 pub(crate) fn with_words(row: Row) -> Row {
     let more: Vec<&'static str> = match row.path {
-        "space.riemann" => own().fluxes.iter().map(|flux| flux.0.name()).collect(),
         "boundaries.<name>.type" => row.models.iter().flat_map(|model| conditions::words(model)).collect(),
         _ => Vec::new(),
     };

@@ -34,8 +34,8 @@ impl Declared for Row {
 
 /// Declares the keys of a section in the order of the table, and the list of them.
 macro_rules! keys {
-    ($list:ident: $($name:ident: $type:ty = $value:expr;)*) => {
-        $(static $name: $type = $value;)*
+    ($list:ident: $($vis:vis $name:ident: $type:ty = $value:expr;)*) => {
+        $($vis static $name: $type = $value;)*
         pub(crate) static $list: &[&dyn $crate::file::key::Declared] = &[$(&$name),*];
     };
 }
@@ -256,6 +256,22 @@ impl<T: Clone + PartialEq> Usual<T> {
         Ok(self.key.read(section)?.map_or_else(|| self.value.clone(), |given| given.value))
     }
 
+    /// Does the same for one of the names at the end of the path.
+    ///
+    /// # Errors
+    /// As [`Key::read`].
+    pub fn read_as(&self, section: &Section<'_>, name: &str) -> Result<T, InputError> {
+        Ok(self.key.read_as(section, name)?.map_or_else(|| self.value.clone(), |given| given.value))
+    }
+
+    /// The value, if it is given.
+    ///
+    /// # Errors
+    /// As [`Key::read`].
+    pub fn given(&self, section: &Section<'_>) -> Result<Option<Located<T>>, InputError> {
+        self.key.read(section)
+    }
+
     /// The default.
     pub fn usual(&self) -> T {
         self.value.clone()
@@ -382,9 +398,26 @@ impl<T: Clone + PartialEq> Key<T> {
         }
     }
 
-    /// The word of a value.
-    pub fn word(&self, value: &T) -> Option<&'static str> {
-        self.all_words().iter().find(|(_, of)| of == value).map(|(word, _)| *word)
+    /// The word of a value, or nothing.
+    pub fn shown(&self, value: &T) -> &'static str {
+        self.all_words().iter().find(|(_, of)| of == value).map_or("", |(word, _)| word)
+    }
+
+    /// Rejects the words that `other`, the same key of other models, has and this one lacks.
+    ///
+    /// # Errors
+    /// [`Problem::Unsupported`](super::problem::Problem::Unsupported).
+    pub fn refuse_others<U: Clone>(
+        &self,
+        other: &Key<U>,
+        section: &Section<'_>,
+        model: &str,
+    ) -> Result<(), InputError> {
+        let name = self.name();
+        let words: Vec<_> = self.all_words().iter().map(|(word, _)| *word).collect();
+        let others = other.ways().flat_map(Way::all_words).map(|(word, _)| word);
+        let others: Vec<_> = others.filter(|word| !words.contains(word)).collect();
+        section.lacks(name, &others, &format!("the model {model} has `{name}: {}`", words.join(" | ")))
     }
 
     /// The words with their values.
@@ -403,8 +436,9 @@ impl<T: Clone + PartialEq> Key<T> {
         let constants = from.constants();
         match way {
             Way::Whole(least, most, with) => {
-                let n = section::count(node, key, *least, constants)?;
-                if n.value > *most {
+                // Of a key with both limits, a message has both.
+                let n = section::count(node, key, if *most < usize::MAX { 0 } else { *least }, constants)?;
+                if !(*least..=*most).contains(&n.value) {
                     let words: String =
                         self.all_words().iter().map(|(word, _)| format!(", or `{word}`")).collect();
                     return Err(InputError::range(&n, format!("from {least} to {most}{words}{}", self.why)));
@@ -461,6 +495,14 @@ impl<T: Clone + PartialEq> Key<T> {
     pub fn write(&self, tree: &mut Tree, value: &T) {
         if let Some(written) = self.written(value) {
             tree.default(self.path, written);
+        }
+    }
+
+    /// Does the same for one of the names at the end of the path.
+    pub fn write_as(&self, tree: &mut Tree, name: &str, value: &T) {
+        let above = self.path.rsplit_once('.').map_or("", |(above, _)| above);
+        if let Some(written) = self.written(value) {
+            tree.default(&format!("{above}.{name}"), written);
         }
     }
 

@@ -173,17 +173,6 @@ pub enum Absent {
     Says(&'static str),
 }
 
-/// The words of a list of choices.
-pub(crate) const fn words<T: Copy, const N: usize>(list: &[(&'static str, T); N]) -> [&'static str; N] {
-    let mut words = [""; N];
-    let mut i = 0;
-    while i < N {
-        words[i] = list[i].0;
-        i += 1;
-    }
-    words
-}
-
 /// A key that all models have.
 #[must_use]
 pub const fn row(path: &'static str, kinds: &'static [Kind], default: Absent, text: &'static str) -> Row {

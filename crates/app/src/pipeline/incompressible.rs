@@ -2,15 +2,49 @@
 
 use super::elliptic::solver::read_limits;
 use super::time::{read_cfl, subcycles_follow};
-use crate::file::keys::INCOMPRESSIBLE_FLOW;
-use crate::file::node::Value;
+use crate::file::key::{Usual, key, keys};
+use crate::file::keys::Range::AtLeast;
+use crate::file::keys::{INCOMPRESSIBLE, INCOMPRESSIBLE_FLOW};
 use crate::file::problem::InputError;
 use crate::file::section::Section;
+use crate::file::tree::Tree;
 use crate::pipeline::elliptic::solver::read_from as read_solver;
+use crate::pipeline::space::{self, ORDER_OF_IMPLICIT};
 use dgsuite_solve::incompressible::{
     Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions, VelocityPreconditioner,
 };
 use dgsuite_timeint::Scheme;
+
+/// The factors of the penalties, where they are on.
+const ON: Penalties = Penalties { divergence: 1.0, continuity: 1.0 };
+
+keys! { SPACE:
+    PRESSURE_ORDER: Usual<PressureOrder> = key("space.pressure_order")
+        .words(&[("equal", PressureOrder::Equal), ("lower", PressureOrder::Lower)])
+        .of(INCOMPRESSIBLE)
+        .text("The polynomial order of the pressure: that of the velocity, or one less, which needs `order` \
+               2 or more and the penalty on the divergence.")
+        .default(PressureOrder::Equal);
+    PENALTIES: Usual<Penalties> = key("space.penalties")
+        .words(&[("on", ON), ("none", Penalties::NONE)])
+        .section()
+        .of(INCOMPRESSIBLE)
+        .text("The penalties on divergence and normal jumps of the velocity, which keep under-resolved flow \
+               stable: both, none, or a section with their factors.")
+        .default(ON);
+    FACTOR: Usual<f64> = key("space.penalties.{divergence,continuity}")
+        .number(AtLeast(0.0))
+        .of(INCOMPRESSIBLE)
+        .text("The factor of the penalty on the divergence in elements, or on the normal jumps between \
+               them; 0 for none.")
+        .default(1.0);
+    LAX_FRIEDRICHS: Usual<f64> = key("space.lax_friedrichs")
+        .number(AtLeast(0.0))
+        .of(INCOMPRESSIBLE)
+        .text("The factor of |n·u| in the numerical flux of convection: 1 for the speed of the flow, 2 for \
+               the largest wave speed of the convective term.")
+        .default(1.0);
+}
 
 /// Reads the parameters of the law with this viscosity.
 ///
@@ -43,7 +77,7 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
         flow_rate: default.flow_rate,
         pressure_order: pressure_order(&space)?,
         penalties: penalties(&space)?,
-        lax_friedrichs: not_negative(&space, "lax_friedrichs")?.unwrap_or(default.lax_friedrichs),
+        lax_friedrichs: LAX_FRIEDRICHS.read(&space)?,
         pressure: read_solver(&solver.section_or_empty("pressure")?, default.pressure)?,
         velocity: VelocityOptions {
             preconditioner: preconditioner.and_then(|word| word.value),
@@ -99,38 +133,34 @@ fn splitting(time: &Section<'_>) -> Result<Splitting, InputError> {
 
 /// Reads `penalties: on | none | { divergence, continuity }`.
 fn penalties(space: &Section<'_>) -> Result<Penalties, InputError> {
-    let default = Penalties::default();
-    let Some(node) = space.node("penalties") else { return Ok(default) };
-    if !matches!(node.value, Value::Map(_)) {
-        let words = [("on", default), ("none", Penalties::NONE)];
-        return Ok(space.choice("penalties", &words)?.map_or(default, |word| word.value));
+    if !PENALTIES.is_section(space) {
+        return PENALTIES.read(space);
     }
-    let Some(section) = space.section("penalties")? else { return Ok(default) };
+    let Some(section) = PENALTIES.open(space)? else { return Ok(PENALTIES.usual()) };
     Ok(Penalties {
-        divergence: not_negative(&section, "divergence")?.unwrap_or(default.divergence),
-        continuity: not_negative(&section, "continuity")?.unwrap_or(default.continuity),
+        divergence: FACTOR.read_as(&section, "divergence")?,
+        continuity: FACTOR.read_as(&section, "continuity")?,
     })
 }
 
 /// Reads `pressure_order: equal | lower`; the latter needs order 2 and the penalty on the divergence.
 fn pressure_order(space: &Section<'_>) -> Result<PressureOrder, InputError> {
-    let words = [("equal", PressureOrder::Equal), ("lower", PressureOrder::Lower)];
-    let Some(found) = space.choice("pressure_order", &words)? else { return Ok(PressureOrder::default()) };
+    let found = PRESSURE_ORDER.read(space)?;
     let refused = |owner, belongs| Err(space.misplaced("pressure_order", owner, belongs));
-    if found.value == PressureOrder::Lower && space.count("order", 0)?.is_some_and(|p| p.value < 2) {
+    if found == PressureOrder::Lower && ORDER_OF_IMPLICIT.read(space)? < 2 {
         return refused("velocities of order 1 with the value `lower`", "orders from 2 on");
     }
-    if found.value == PressureOrder::Lower && penalties(space)?.divergence == 0.0 {
+    if found == PressureOrder::Lower && penalties(space)?.divergence == 0.0 {
         let owner = "flow without the penalty on the divergence with the value `lower`";
         return refused(owner, "flow with `space.penalties: on`, or with a factor of `divergence`");
     }
-    Ok(found.value)
+    Ok(found)
 }
 
-/// A number that is 0 or more.
-fn not_negative(section: &Section<'_>, key: &str) -> Result<Option<f64>, InputError> {
-    match section.number(key)? {
-        Some(x) if x.value < 0.0 => Err(InputError::range(&x, "0 or more")),
-        other => Ok(other.map(|x| x.value)),
-    }
+/// Writes out the discretisation in space.
+pub(crate) fn write_space(tree: &mut Tree, law: &Incompressible, order: usize) {
+    space::write_implicit(tree, order);
+    PRESSURE_ORDER.write(tree, &law.pressure_order);
+    PENALTIES.write(tree, &law.penalties);
+    LAX_FRIEDRICHS.write(tree, &law.lax_friedrichs);
 }

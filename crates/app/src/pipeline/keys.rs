@@ -7,7 +7,6 @@
 mod general;
 mod physics;
 mod solver;
-mod space;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -16,8 +15,7 @@ mod time;
 use crate::file::key::Declared;
 use crate::file::keys::Row;
 pub use crate::file::keys::{KeysError, Scope};
-use crate::pipeline::mesh;
-use crate::pipeline::space::limiting;
+use crate::pipeline::{elliptic, incompressible, mesh, space};
 use crate::{conditions, monitors, outputs, own};
 
 /// Makes the table known to the readers of sections; every reader of a file calls this first.
@@ -27,9 +25,11 @@ pub fn install() {
     let all = rows(general::FIRST)
         .chain(of(mesh::KEYS))
         .chain(rows(physics::KEYS))
-        .chain(rows(space::KEYS))
-        .chain(rows(limiting::KEYS))
-        .chain(rows(space::CUBATURE))
+        .chain(of(space::KEYS))
+        .chain(of(elliptic::space::KEYS))
+        .chain(of(incompressible::SPACE))
+        .chain(of(space::limiting::KEYS))
+        .chain(of(space::CUBATURES))
         .chain(rows(state::KEYS))
         .chain(conditions::kinds().flat_map(|kind| kind.keys).copied())
         .chain(rows(state::ELLIPTIC))

@@ -3,20 +3,153 @@
 pub(crate) mod limiting;
 
 use dgsuite_basis::correction::Parameter;
-use dgsuite_basis::{Cubature, NodeSet, Polynomials};
+use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_ops::Limiting;
 
 use self::limiting::limiting;
-use crate::file::keys::INCOMPRESSIBLE_FLOW;
+use crate::file::key::{Key, Parts, Usual, key, keys};
+use crate::file::keys::Range::{Any, AtLeast, Between};
+use crate::file::keys::{EXPLICIT, GAS, IMPLICIT, INCOMPRESSIBLE_FLOW, NAVIER_STOKES};
+use crate::file::node::Value;
 use crate::file::problem::InputError;
 use crate::file::section::Section;
 use crate::file::source::{Located, Place};
+use crate::file::tree::Tree;
 use crate::own;
-use dgsuite_solve::flow::{Form, Riemann, SplitFlux};
+use dgsuite_solve::flow::{Form, Law, Riemann, Setup, SplitFlux};
 use dgsuite_solve::setup::MAX_ORDER;
 
-/// The default order.
-const DEFAULT_ORDER: usize = 3;
+/// The correction with which flux reconstruction is discontinuous Galerkin.
+const DG: Parameter = Parameter::C(0.0);
+
+keys! { KEYS:
+    SPACE: Key<Parts> = key("space").section().text("The discretisation in space.");
+    ORDER: Usual<usize> = key("space.order")
+        .whole(0, MAX_ORDER)
+        .of(EXPLICIT)
+        .text("The polynomial degree p of the solution.")
+        .default(3);
+    pub(super) ORDER_OF_IMPLICIT: Usual<usize> = key("space.order")
+        .whole(1, MAX_ORDER)
+        .of(IMPLICIT)
+        .text("The polynomial degree p of the solution.")
+        .default(3);
+    SCHEME: Usual<bool> = key("space.scheme")
+        .words(&[("dg", false), ("fr", true)])
+        .of(EXPLICIT)
+        .text("Discontinuous Galerkin, or flux reconstruction: `basis: nodal`, `form: strong`, fluxes at \
+               the nodes, not on pyramids.")
+        .default(false);
+    SCHEME_OF_IMPLICIT: Usual<bool> = key("space.scheme")
+        .words(&[("dg", false)])
+        .of(IMPLICIT)
+        .text("Discontinuous Galerkin.")
+        .default(false);
+    VCJH: Usual<Parameter> = key("space.vcjh")
+        .words(&[("dg", DG), ("sd", Parameter::SpectralDifference), ("hu", Parameter::Huynh)])
+        .or_number(Any, Parameter::C, |parameter| match parameter {
+            Parameter::C(c) => Some(*c),
+            _ => None,
+        })
+        .of(EXPLICIT)
+        .text("The correction of `scheme: fr`: `dg` (c = 0), `sd` (spectral difference), `hu` (Huynh) or \
+               the number c.")
+        .default(DG);
+    BASIS: Key<BasisSpec> = key("space.basis")
+        .words(&[("modal", BasisSpec::Modal), ("nodal", BasisSpec::Nodal), ("taylor", BasisSpec::Taylor)])
+        .of(EXPLICIT)
+        .says("`modal`; `nodal` with `scheme: fr`, `form: split`, `nodes` or a collocated cubature")
+        .text("The basis functions: orthonormal modes, Lagrange polynomials at nodes, or scaled monomials \
+               about the centroid.");
+    BASIS_OF_IMPLICIT: Usual<BasisSpec> = key("space.basis")
+        .words(&[("nodal", BasisSpec::Nodal)])
+        .of(IMPLICIT)
+        .text("Lagrange polynomials at nodes.")
+        .default(BasisSpec::Nodal);
+    NODES: Key<NodeSet> = key("space.nodes")
+        .words(&[
+            ("lobatto", NodeSet::GaussLobatto),
+            ("gauss", NodeSet::GaussLegendre),
+            ("warp-blend", NodeSet::WarpBlend),
+        ])
+        .of(EXPLICIT)
+        .says("`lobatto` (warp & blend on simplices); `gauss` with `scheme: fr`")
+        .text("The nodes of a nodal basis.");
+    POLYNOMIALS: Key<Polynomials> = key("space.polynomials")
+        .words(&[("total", Polynomials::Total), ("tensor", Polynomials::Tensor)])
+        .of(EXPLICIT)
+        .says("`total` on simplices and for a Taylor basis, `tensor` elsewhere")
+        .text("The polynomial space: total degree p, or degree p in each direction.");
+    FORM: Key<Form> = key("space.form")
+        .words(&[("weak", Form::Weak), ("strong", Form::Strong), ("split", Form::Split)])
+        .of(EXPLICIT)
+        .says("`weak`; `strong` with `scheme: fr`")
+        .text("The form of the volume term. `split` uses two-point fluxes, for under-resolved flow, at \
+               Lobatto nodes of quadrilaterals and hexahedra.");
+    SPLIT_FLUX: Usual<SplitFlux> = key("space.split_flux")
+        .words(&[("kennedy-gruber", SplitFlux::KennedyGruber), ("ranocha", SplitFlux::Ranocha)])
+        .of(GAS)
+        .text("The two-point flux of `form: split`: Kennedy and Gruber's (faster), or Ranocha's (conserves \
+               entropy and kinetic energy).")
+        .default(SplitFlux::Ranocha);
+    RIEMANN: Key<Riemann> = key("space.riemann")
+        .found(fluxes)
+        .of(EXPLICIT)
+        .says("`hllc`; `rusanov` with `shock`, and for advection")
+        .text("The numerical flux. `llf` is another name for `rusanov`; `roe-low-mach` dissipates less at \
+               low Mach numbers. Advection has `rusanov` only, which is its upwind flux.");
+    DISSIPATION: Key<f64> = key("space.dissipation")
+        .number(Between(0.0, 1.0))
+        .of(GAS)
+        .says("the whole of Roe's flux")
+        .text("The share of the dissipation of `riemann: roe` or `roe-low-mach` that is kept between \
+               elements.");
+    pub(super) VISCOUS: Usual<()> = key("space.viscous")
+        .words(&[("br2", ())])
+        .section()
+        .of(NAVIER_STOKES)
+        .text("The discretisation of the viscous terms: the second scheme of Bassi and Rebay.")
+        .default(());
+    BR2: Key<Parts> = key("space.viscous.br2")
+        .section()
+        .of(NAVIER_STOKES)
+        .text("The second scheme of Bassi and Rebay with its factor.");
+    ETA: Key<f64> = key("space.viscous.br2.eta")
+        .number(AtLeast(1.0))
+        .why("; the scheme is stable from the number of faces on")
+        .of(NAVIER_STOKES)
+        .says("the number of an element's faces")
+        .text("The factor η on the lifted jumps. The scheme is stable from the number of an element's faces \
+               on.");
+}
+
+keys! { CUBATURES:
+    CUBATURE: Key<Option<usize>> = key("space.cubature")
+        .words(&[("collocated", None), ("2p", Some(2)), ("3p", Some(3)), ("4p", Some(4))])
+        .section()
+        .of(EXPLICIT)
+        .says("`2p`; `collocated` with `scheme: fr` and `form: split`")
+        .text("The numerical integration. `2p`, `3p` and `4p` are degrees of exactness for the order p in \
+               the volume, with one more on faces, raised on curved elements; from `3p` on the integrals of \
+               the flux are over-integrated, which dealiases under-resolved flow. `collocated` integrates \
+               at the nodes of a nodal basis.");
+    DEGREE: Key<Cubature> = key("space.cubature.{volume,face}")
+        .or_whole(0, 4 * MAX_ORDER, Cubature::Degree, |cubature| match cubature {
+            Cubature::Degree(degree) => Some(*degree),
+            _ => None,
+        })
+        .words(&[("collocated", Cubature::Collocated)])
+        .of(EXPLICIT)
+        .says("2p in the volume and 2p + 1 on faces, raised on curved elements")
+        .text("The degree of the polynomials that the rule integrates exactly, or `collocated`.");
+}
+
+/// The words of all fluxes, and what they mean.
+fn fluxes() -> Vec<(&'static str, Riemann)> {
+    let all = Riemann::ALL.iter().map(|&flux| (flux.name(), flux));
+    let own = own::fluxes().iter().map(|&flux| (flux.0.name(), Riemann::Own(flux)));
+    all.chain([(Riemann::LLF, Riemann::Rusanov)]).chain(own).collect()
+}
 
 /// The discretisation as written; the plan replaces `None` by a default.
 #[derive(Clone, Debug)]
@@ -69,28 +202,15 @@ impl SpaceSpec {
     /// Unknown words, orders out of range, choices of other models or later versions.
     pub fn read(top: &Section<'_>, model: &str) -> Result<Self, InputError> {
         let section = top.section_or_empty("space")?;
-        let order = section.count("order", 0)?;
-        if let Some(order) = order.as_ref().filter(|p| p.value > MAX_ORDER) {
-            return Err(InputError::range(order, format!("from 0 to {MAX_ORDER}")));
-        }
         if model == INCOMPRESSIBLE_FLOW {
-            return Self::incompressible(&section, order);
+            return Self::incompressible(&section);
         }
+        let order = ORDER.read(&section)?;
         let correction = correction(&section)?;
         let limiting = limiting(&section, model)?;
         let eta = viscous(&section, model)?;
-        let basis = section.choice(
-            "basis",
-            &[("modal", BasisSpec::Modal), ("nodal", BasisSpec::Nodal), ("taylor", BasisSpec::Taylor)],
-        )?;
-        let nodes = section.choice(
-            "nodes",
-            &[
-                ("gauss", NodeSet::GaussLegendre),
-                ("lobatto", NodeSet::GaussLobatto),
-                ("warp-blend", NodeSet::WarpBlend),
-            ],
-        )?;
+        let basis = BASIS.read(&section)?;
+        let nodes = NODES.read(&section)?;
         let without_nodes = basis.as_ref().and_then(|basis| match basis.value {
             BasisSpec::Modal => Some("a modal basis"),
             BasisSpec::Taylor => Some("a Taylor basis"),
@@ -99,24 +219,24 @@ impl SpaceSpec {
         if let (Some(_), Some(owner)) = (&nodes, without_nodes) {
             return Err(section.misplaced("nodes", owner, "`basis: nodal`"));
         }
-        let form = section
-            .choice("form", &[("weak", Form::Weak), ("strong", Form::Strong), ("split", Form::Split)])?;
-        let (mut volume, mut face) = cubature(&section, order.as_ref().map_or(DEFAULT_ORDER, |p| p.value))?;
+        let form = FORM.read(&section)?;
+        let (mut volume, mut face) = cubature(&section, order)?;
         let collocated = volume == Some(Cubature::Collocated);
         if let (true, Some(owner)) = (collocated, without_nodes) {
             return Err(section.misplaced("cubature", owner, "`basis: nodal`"));
         }
         if correction.is_some() {
             if let Some(basis) = basis.as_ref().filter(|b| b.value != BasisSpec::Nodal) {
-                let word = format!("{:?}", basis.value).to_lowercase();
                 return Err(InputError::range(
-                    &basis.with(word),
+                    &basis.with(BASIS.shown(&basis.value)),
                     "nodal, as `scheme: fr` interpolates fluxes",
                 ));
             }
             if let Some(form) = form.as_ref().filter(|f| f.value != Form::Strong) {
-                let word = if form.value == Form::Weak { "weak" } else { "split" };
-                return Err(InputError::range(&form.with(word), "strong, as `scheme: fr` corrects fluxes"));
+                return Err(InputError::range(
+                    &form.with(FORM.shown(&form.value)),
+                    "strong, as `scheme: fr` corrects fluxes",
+                ));
             }
             if let Some(Cubature::Degree(_)) = volume {
                 let owner = "`scheme: fr`, whose fluxes are evaluated at the nodes";
@@ -132,16 +252,14 @@ impl SpaceSpec {
         let split = form.as_ref().is_some_and(|f| f.value == Form::Split);
         if split {
             if let Some(basis) = basis.as_ref().filter(|b| b.value != BasisSpec::Nodal) {
-                let word = format!("{:?}", basis.value).to_lowercase();
                 return Err(InputError::range(
-                    &basis.with(word),
+                    &basis.with(BASIS.shown(&basis.value)),
                     "nodal, as `form: split` uses fluxes between nodes",
                 ));
             }
             if let Some(nodes) = nodes.as_ref().filter(|n| n.value != NodeSet::GaussLobatto) {
-                let word = if nodes.value == NodeSet::GaussLegendre { "gauss" } else { "warp-blend" };
                 return Err(InputError::range(
-                    &nodes.with(word),
+                    &nodes.with(NODES.shown(&nodes.value)),
                     "lobatto, as `form: split` needs nodes at the ends of lines",
                 ));
             }
@@ -158,7 +276,7 @@ impl SpaceSpec {
         let riemann = riemann(&section, model, limiting.is_some())?;
         section.of_model(model)?;
         Ok(Self {
-            order: order.map_or(DEFAULT_ORDER, |p| p.value),
+            order,
             correction,
             basis,
             dissipation: dissipation(&section, riemann.value)?,
@@ -179,19 +297,11 @@ impl SpaceSpec {
 impl SpaceSpec {
     /// Reads the section of incompressible flow: nodes of the elliptic operators, and convection in weak
     /// form.
-    fn incompressible(section: &Section<'_>, order: Option<Located<usize>>) -> Result<Self, InputError> {
+    fn incompressible(section: &Section<'_>) -> Result<Self, InputError> {
         section.of_model(INCOMPRESSIBLE_FLOW)?;
-        if let Some(order) = order.as_ref().filter(|p| p.value == 0) {
-            return Err(InputError::range(order, format!("from 1 to {MAX_ORDER}")));
-        }
-        for (key, word, others) in
-            [("scheme", "dg", &["fr"][..]), ("basis", "nodal", &["modal", "taylor"][..])]
-        {
-            section.lacks(key, others, &format!("the model incompressible has `{key}: {word}`"))?;
-            section.choice(key, &[(word, ())])?;
-        }
+        only_words(section, INCOMPRESSIBLE_FLOW)?;
         Ok(Self {
-            order: order.map_or(DEFAULT_ORDER, |p| p.value),
+            order: ORDER_OF_IMPLICIT.read(section)?,
             correction: None,
             basis: Some(BasisSpec::Nodal),
             riemann: default_flux(section, Riemann::Rusanov),
@@ -209,6 +319,14 @@ impl SpaceSpec {
     }
 }
 
+/// Reads the words that the models with linear solvers have; those of other models are refused with a hint.
+pub(super) fn only_words(section: &Section<'_>, model: &str) -> Result<(), InputError> {
+    SCHEME_OF_IMPLICIT.refuse_others(&SCHEME, section, model)?;
+    BASIS_OF_IMPLICIT.refuse_others(&BASIS, section, model)?;
+    SCHEME_OF_IMPLICIT.read(section)?;
+    BASIS_OF_IMPLICIT.read(section).map(drop)
+}
+
 /// A default flux, as if it stood at the start of the section.
 fn default_flux(section: &Section<'_>, value: Riemann) -> Located<Riemann> {
     Located { value, key: section.key("riemann"), place: section.place().clone() }
@@ -216,46 +334,31 @@ fn default_flux(section: &Section<'_>, value: Riemann) -> Located<Riemann> {
 
 /// `scheme: fr` with its parameter: a name, or a number.
 fn correction(section: &Section<'_>) -> Result<Option<Located<Parameter>>, InputError> {
-    let scheme = section.choice("scheme", &[("dg", false), ("fr", true)])?;
-    let Some(scheme) = scheme.filter(|scheme| scheme.value) else {
-        return match section.has("vcjh") {
+    let Some(scheme) = SCHEME.given(section)?.filter(|scheme| scheme.value) else {
+        return match VCJH.is_given(section) {
             true => Err(section.misplaced("vcjh", "discontinuous Galerkin", "`scheme: fr`")),
             false => Ok(None),
         };
     };
-    let words = [("dg", Parameter::C(0.0)), ("sd", Parameter::SpectralDifference), ("hu", Parameter::Huynh)];
-    let found = match section.node("vcjh").map(|node| &node.value) {
-        None => scheme.with(Parameter::C(0.0)),
-        Some(crate::file::node::Value::Text(word)) if word.chars().all(char::is_alphabetic) => {
-            section.choice("vcjh", &words)?.unwrap_or_else(|| scheme.with(Parameter::C(0.0)))
-        }
-        Some(_) => match section.number("vcjh")? {
-            Some(c) => c.with(Parameter::C(c.value)),
-            None => scheme.with(Parameter::C(0.0)),
-        },
-    };
-    Ok(Some(found))
+    Ok(Some(VCJH.given(section)?.unwrap_or_else(|| scheme.with(VCJH.usual()))))
 }
 
 /// The two-point flux of `form: split`.
 fn split_flux(section: &Section<'_>, model: &str, split: bool) -> Result<SplitFlux, InputError> {
-    let words = [("kennedy-gruber", SplitFlux::KennedyGruber), ("ranocha", SplitFlux::Ranocha)];
-    let Some(found) = section.choice("split_flux", &words)? else { return Ok(SplitFlux::default()) };
-    if !split {
+    let found = SPLIT_FLUX.read(section)?;
+    if SPLIT_FLUX.is_given(section) && !split {
         return Err(section.misplaced("split_flux", "weak and strong forms", "`form: split`"));
     }
-    if model == "advection" {
+    if SPLIT_FLUX.is_given(section) && model == "advection" {
         let hint = "the model euler; the two-point flux of advection is the mean";
         return Err(section.misplaced("split_flux", "the model advection", hint));
     }
-    Ok(found.value)
+    Ok(found)
 }
 
 /// Total-degree or tensor; a Taylor basis is one of total degree.
 fn polynomials(section: &Section<'_>, basis: Option<BasisSpec>) -> Result<Option<Polynomials>, InputError> {
-    let words = [("total", Polynomials::Total), ("tensor", Polynomials::Tensor)];
-    let found = section.choice("polynomials", &words)?;
-    match (found, basis) {
+    match (POLYNOMIALS.read(section)?, basis) {
         (Some(found), Some(BasisSpec::Taylor)) if found.value == Polynomials::Tensor => {
             Err(InputError::range(&found.with("tensor"), "total, as a Taylor basis has a total degree"))
         }
@@ -265,36 +368,25 @@ fn polynomials(section: &Section<'_>, basis: Option<BasisSpec>) -> Result<Option
 
 /// Reads `viscous: br2`, or `viscous: { br2: { eta: 4 } }`.
 fn viscous(section: &Section<'_>, model: &str) -> Result<Option<f64>, InputError> {
-    let Some(node) = section.node("viscous") else { return Ok(None) };
+    if !VISCOUS.is_given(section) {
+        return Ok(None);
+    }
     if model != "navier-stokes" {
         return Err(section.misplaced("viscous", &format!("the model {model}"), "the model navier-stokes"));
     }
-    if !matches!(node.value, crate::file::node::Value::Map(_)) {
-        section.lacks(
-            "viscous",
-            &["sipdg", "br1", "ldg"],
-            "the model navier-stokes discretises its viscous terms by br2",
-        )?;
-        section.choice("viscous", &[("br2", ())])?;
-        return Ok(None);
+    if !VISCOUS.is_section(section) {
+        let instead = "the model navier-stokes discretises its viscous terms by br2";
+        section.lacks("viscous", &["sipdg", "br1", "ldg"], instead)?;
+        return VISCOUS.read(section).map(|()| None);
     }
-    let Some(kind) = section.section("viscous")? else { return Ok(None) };
-    let Some(br2) = kind.section("br2")? else { return Ok(None) };
-    let eta = br2.number("eta")?;
-    match eta {
-        Some(eta) if eta.value < 1.0 => {
-            Err(InputError::range(&eta, "at least 1; the scheme is stable from the number of faces on"))
-        }
-        eta => Ok(eta.map(|eta| eta.value)),
-    }
+    let Some(kind) = VISCOUS.open(section)? else { return Ok(None) };
+    let Some(br2) = BR2.open(&kind)? else { return Ok(None) };
+    Ok(ETA.read(&br2)?.map(|eta| eta.value))
 }
 
 /// The numerical flux. That of a gas resolves contacts and shear layers, but for flows with a limiter.
 fn riemann(section: &Section<'_>, model: &str, limited: bool) -> Result<Located<Riemann>, InputError> {
-    let all = Riemann::ALL.iter().map(|&flux| (flux.name(), flux));
-    let own = own::fluxes().iter().map(|&flux| (flux.0.name(), Riemann::Own(flux)));
-    let words: Vec<_> = all.chain([(Riemann::LLF, Riemann::Rusanov)]).chain(own).collect();
-    let Some(found) = section.choice("riemann", &words)? else {
+    let Some(found) = RIEMANN.read(section)? else {
         let default = if model == "advection" || limited { Riemann::Rusanov } else { Riemann::Hllc };
         return Ok(default_flux(section, default));
     };
@@ -307,47 +399,70 @@ fn riemann(section: &Section<'_>, model: &str, limited: bool) -> Result<Located<
 
 /// The share of the dissipation of Roe's flux, from 0 to 1.
 fn dissipation(section: &Section<'_>, riemann: Riemann) -> Result<Option<f64>, InputError> {
-    let Some(share) = section.number("dissipation")? else { return Ok(None) };
+    let Some(share) = DISSIPATION.read(section)? else { return Ok(None) };
     if !matches!(riemann, Riemann::Roe | Riemann::RoeLowMach) {
         let owner = format!("`riemann: {}`", riemann.name());
         return Err(section.misplaced("dissipation", &owner, "`riemann: roe` and `riemann: roe-low-mach`"));
     }
-    match share.value {
-        value if (0.0..=1.0).contains(&value) => Ok(Some(value)),
-        _ => Err(InputError::range(&share, "from 0 to 1")),
-    }
+    Ok(Some(share.value))
 }
 
 /// `collocated`, a multiple of the order `p`, or a degree of exactness for volume and face each.
 fn cubature(section: &Section<'_>, p: usize) -> Result<(Option<Cubature>, Option<Cubature>), InputError> {
-    let Some(node) = section.node("cubature") else { return Ok((None, None)) };
-    if let crate::file::node::Value::Text(_) = node.value {
-        let words = [("collocated", None), ("2p", Some(2)), ("3p", Some(3)), ("4p", Some(4))];
+    if let Some(Value::Text(_)) = section.node(CUBATURE.name()).map(|node| &node.value) {
         let both = |volume, face| Ok((Some(volume), Some(face)));
-        return match section.choice("cubature", &words)?.and_then(|choice| choice.value) {
+        return match CUBATURE.read(section)?.and_then(|choice| choice.value) {
             // As by default, faces have one degree more.
             Some(times) => both(Cubature::Degree(times * p), Cubature::Degree(times * p + 1)),
             None => both(Cubature::Collocated, Cubature::Collocated),
         };
     }
-    let Some(inner) = section.section("cubature")? else { return Ok((None, None)) };
-    let one = |key: &str| -> Result<Option<Cubature>, InputError> {
-        match inner.node(key).map(|n| &n.value) {
-            Some(crate::file::node::Value::Text(word)) if word == "collocated" => {
-                Ok(Some(Cubature::Collocated))
-            }
-            Some(_) => {
-                let degree = inner.count(key, 0)?;
-                if let Some(d) = degree.as_ref().filter(|d| d.value > 4 * MAX_ORDER) {
-                    return Err(InputError::range(
-                        d,
-                        format!("a degree from 0 to {}, or `collocated`", 4 * MAX_ORDER),
-                    ));
-                }
-                Ok(degree.map(|d| Cubature::Degree(d.value)))
-            }
-            None => Ok(None),
+    let Some(inner) = CUBATURE.open(section)? else { return Ok((None, None)) };
+    let degree = |name: &str| DEGREE.read_as(&inner, name);
+    Ok((degree("volume")?.map(|found| found.value), degree("face")?.map(|found| found.value)))
+}
+
+/// Writes out the discretisation of a model with explicit steps.
+pub(crate) fn write(tree: &mut Tree, setup: &Setup) {
+    if matches!(setup.law, Law::NavierStokes(_)) && setup.eta.is_none() {
+        VISCOUS.write(tree, &());
+    }
+    ORDER.write(tree, &setup.order);
+    SCHEME.write(tree, &matches!(setup.correction, Correction::Vcjh(_)));
+    if let Correction::Vcjh(parameter) = &setup.correction {
+        VCJH.write(tree, parameter);
+    }
+    match &setup.representation {
+        Representation::Modal => BASIS.write(tree, &BasisSpec::Modal),
+        Representation::Taylor => BASIS.write(tree, &BasisSpec::Taylor),
+        Representation::Nodal(nodes) => {
+            BASIS.write(tree, &BasisSpec::Nodal);
+            NODES.write(tree, nodes);
         }
-    };
-    Ok((one("volume")?, one("face")?))
+    }
+    RIEMANN.write(tree, &setup.riemann);
+    if let Some(limiting) = setup.limiting {
+        limiting::write(tree, limiting);
+    }
+    if let Some(polynomials) = &setup.polynomials {
+        POLYNOMIALS.write(tree, polynomials);
+    }
+    FORM.write(tree, &setup.form);
+    if setup.form == Form::Split && !matches!(setup.law, Law::Advection { .. }) {
+        SPLIT_FLUX.write(tree, &setup.split_flux);
+    }
+    if !tree.has_text("space.cubature") {
+        for (name, choice) in [("volume", &setup.volume), ("face", &setup.face)] {
+            if let Some(cubature) = choice {
+                DEGREE.write_as(tree, name, cubature);
+            }
+        }
+    }
+}
+
+/// Writes out what the models with linear solvers have in common.
+pub(crate) fn write_implicit(tree: &mut Tree, order: usize) {
+    ORDER_OF_IMPLICIT.write(tree, &order);
+    SCHEME_OF_IMPLICIT.write(tree, &false);
+    BASIS_OF_IMPLICIT.write(tree, &BasisSpec::Nodal);
 }

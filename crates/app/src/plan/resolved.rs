@@ -4,8 +4,6 @@
 
 use std::path::Path;
 
-use dgsuite_basis::correction::Parameter;
-use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_timeint::StepSize;
 
 use super::TimePlan;
@@ -17,12 +15,9 @@ use crate::file::tree::Tree;
 use crate::models::state::InitialSpec;
 use crate::pipeline::physics::Model;
 use crate::pipeline::references::ReferenceSpec;
-use crate::pipeline::space::limiting;
-use crate::pipeline::{Document, Pipeline};
-use dgsuite_solve::flow::{Form, Law, Precision, Setup, SplitFlux, StepMeasure};
-use dgsuite_solve::incompressible::{
-    Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityPreconditioner,
-};
+use crate::pipeline::{Document, Pipeline, incompressible, space};
+use dgsuite_solve::flow::{Law, Precision, Setup, StepMeasure};
+use dgsuite_solve::incompressible::{Incompressible, Splitting, Subcycling, VelocityPreconditioner};
 
 /// Returns the tree of the file with every default filled in.
 pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &TimePlan) -> Node {
@@ -43,14 +38,11 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
                     text(if drive.balanced { "balanced" } else { "free" }),
                 );
             }
-            if setup.eta.is_none() {
-                tree.default("space.viscous", text("br2"));
-            }
         }
     }
     match &setup.law {
-        Law::Incompressible(law) => incompressible(&mut tree, law, setup.order),
-        _ => space(&mut tree, setup),
+        Law::Incompressible(law) => write_incompressible(&mut tree, law, setup.order),
+        _ => space::write(&mut tree, setup),
     }
     let incompressible = matches!(setup.law, Law::Incompressible(_));
     let most = super::most_between_samples(setup.device, incompressible);
@@ -129,7 +121,7 @@ fn closure(tree: &mut Tree, setup: &Setup) {
     tree.default(&key("turbulent_prandtl"), number(closure.prandtl));
 }
 
-fn incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {
+fn write_incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {
     // A Reynolds number of the reference state is the viscosity in other words.
     let of_reference = tree.get("physics.reference.reynolds").is_some();
     match (of_reference, &law.viscosity_formula) {
@@ -141,16 +133,7 @@ fn incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {
         tree.default("physics.buoyancy.expansion", number(buoyancy.expansion));
         tree.default("physics.buoyancy.reference", number(buoyancy.reference));
     }
-    tree.default("space.order", number(order as f64));
-    tree.default("space.scheme", text("dg"));
-    tree.default("space.basis", text("nodal"));
-    if law.pressure_order == PressureOrder::Equal {
-        tree.default("space.pressure_order", text("equal"));
-    }
-    if law.penalties == Penalties::default() {
-        tree.default("space.penalties", text("on"));
-    }
-    tree.default("space.lax_friedrichs", number(law.lax_friedrichs));
+    incompressible::write_space(tree, law, order);
     match law.splitting {
         Splitting::Dual => tree.default("time.splitting", text("dual")),
         Splitting::PressureCorrection { rotational } => {
@@ -174,79 +157,6 @@ fn incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {
     tree.default("solver.velocity.preconditioner", text(preconditioner));
     tree.default("solver.velocity.tolerance", number(law.velocity.tolerance));
     tree.default("solver.velocity.max_iterations", number(law.velocity.max_iterations as f64));
-}
-
-fn space(tree: &mut Tree, setup: &Setup) {
-    tree.default("space.order", number(setup.order as f64));
-    match setup.correction {
-        Correction::Dg => tree.default("space.scheme", text("dg")),
-        Correction::Vcjh(parameter) => {
-            tree.default("space.scheme", text("fr"));
-            let value = match parameter {
-                Parameter::SpectralDifference => text("sd"),
-                Parameter::Huynh => text("hu"),
-                Parameter::C(0.0) => text("dg"),
-                Parameter::C(c) => number(c),
-            };
-            tree.default("space.vcjh", value);
-        }
-    }
-    match setup.representation {
-        Representation::Modal => tree.default("space.basis", text("modal")),
-        Representation::Taylor => tree.default("space.basis", text("taylor")),
-        Representation::Nodal(nodes) => {
-            tree.default("space.basis", text("nodal"));
-            if let Some(word) = node_word(nodes) {
-                tree.default("space.nodes", text(word));
-            }
-        }
-    }
-    tree.default("space.riemann", text(setup.riemann.name()));
-    if let Some(limiting) = setup.limiting {
-        let (key, all) = limiting::written(limiting);
-        if !tree.get(key).is_some_and(|node| matches!(node.value, Value::Text(_))) {
-            all.into_iter().for_each(|(path, value)| tree.default(path, value));
-        }
-    }
-    if let Some(polynomials) = setup.polynomials {
-        tree.default(
-            "space.polynomials",
-            text(if polynomials == Polynomials::Total { "total" } else { "tensor" }),
-        );
-    }
-    let form = match setup.form {
-        Form::Weak => "weak",
-        Form::Strong => "strong",
-        Form::Split => "split",
-    };
-    tree.default("space.form", text(form));
-    if let (Form::Split, false) = (setup.form, matches!(setup.law, Law::Advection { .. })) {
-        let flux = match setup.split_flux {
-            SplitFlux::KennedyGruber => "kennedy-gruber",
-            SplitFlux::Ranocha => "ranocha",
-        };
-        tree.default("space.split_flux", text(flux));
-    }
-    let given = tree.get("space.cubature").map(|node| matches!(node.value, Value::Text(_)));
-    if given != Some(true) {
-        for (key, choice) in [("space.cubature.volume", setup.volume), ("space.cubature.face", setup.face)] {
-            match choice {
-                Some(Cubature::Degree(degree)) => tree.default(key, number(degree as f64)),
-                Some(Cubature::Collocated) => tree.default(key, text("collocated")),
-                Some(Cubature::Nodes(_)) | None => {}
-            }
-        }
-    }
-}
-
-/// The name of a node set in the file; equispaced nodes have none.
-fn node_word(nodes: NodeSet) -> Option<&'static str> {
-    match nodes {
-        NodeSet::GaussLegendre => Some("gauss"),
-        NodeSet::GaussLobatto => Some("lobatto"),
-        NodeSet::WarpBlend => Some("warp-blend"),
-        NodeSet::Equispaced => None,
-    }
 }
 
 pub(super) fn text(word: &str) -> Value {

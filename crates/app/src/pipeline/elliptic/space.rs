@@ -1,14 +1,33 @@
 //! `space` of an elliptic problem: polynomial order and penalty of the symmetric interior penalty method.
 
 use super::MODEL;
-use crate::file::node::Value;
-use crate::file::problem::{InputError, Problem};
-use crate::file::section::{Section, choice};
+use crate::file::key::{Key, Parts, Usual, key, keys};
+use crate::file::keys::POISSON;
+use crate::file::keys::Range::Between;
+use crate::file::problem::InputError;
+use crate::file::section::Section;
 use crate::file::source::Place;
-use dgsuite_solve::setup::MAX_ORDER;
+use crate::file::tree::Tree;
+use crate::pipeline::space::{self, ORDER_OF_IMPLICIT, only_words};
 
-/// The default order.
-const DEFAULT_ORDER: usize = 3;
+keys! { KEYS:
+    VISCOUS: Usual<()> = key("space.viscous")
+        .words(&[("sipdg", ())])
+        .section()
+        .of(POISSON)
+        .text("The discretisation of the diffusion: the symmetric interior penalty method.")
+        .default(());
+    SIPDG: Key<Parts> = key("space.viscous.sipdg")
+        .section()
+        .of(POISSON)
+        .text("The symmetric interior penalty method with its factor.");
+    PENALTY: Usual<f64> = key("space.viscous.sipdg.penalty")
+        .number(Between(0.5, 100.0))
+        .why(": a factor on the penalty for which the method is known to be stable")
+        .of(POISSON)
+        .text("A factor on the penalty for which the method is known to be stable.")
+        .default(1.0);
+}
 
 /// The discretisation as written.
 #[derive(Clone, Debug)]
@@ -29,44 +48,24 @@ impl SipdgSpec {
     pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
         let section = top.section_or_empty("space")?;
         section.of_model(MODEL)?;
-        let only = |key: &str, word: &str, others: &[&'static str]| -> Result<(), InputError> {
-            let Some(node) = section.node(key) else { return Ok(()) };
-            let mut words = vec![(word, true)];
-            words.extend(others.iter().map(|other| (*other, false)));
-            let found = choice(node, &section.key(key), &words)?;
-            match found.value {
-                true => Ok(()),
-                false => {
-                    let value = node.value.scalar_text().unwrap_or_default();
-                    let instead = format!("the model poisson has `{key}: {word}`");
-                    let problem = Problem::Unsupported { key: section.key(key), value, instead };
-                    Err(InputError::at(&found.place, problem))
-                }
-            }
-        };
-        only("scheme", "dg", &["fr"])?;
-        only("basis", "nodal", &["modal", "taylor"])?;
-        let mut penalty = 1.0;
-        if section.node("viscous").is_some_and(|node| matches!(node.value, Value::Map(_))) {
-            let kind = section.section("viscous")?;
-            if let Some(sipdg) = kind.map(|kind| kind.section("sipdg")).transpose()?.flatten()
-                && let Some(factor) = sipdg.number("penalty")?
+        only_words(&section, MODEL)?;
+        let mut penalty = PENALTY.usual();
+        if VISCOUS.is_section(&section) {
+            if let Some(kind) = VISCOUS.open(&section)?
+                && let Some(sipdg) = SIPDG.open(&kind)?
             {
-                if !(0.5..=100.0).contains(&factor.value) {
-                    let expected =
-                        "from 0.5 to 100: a factor on the penalty for which the method is known to be stable";
-                    return Err(InputError::range(&factor, expected));
-                }
-                penalty = factor.value;
+                penalty = PENALTY.read(&sipdg)?;
             }
         } else {
-            only("viscous", "sipdg", &["br2"])?;
+            VISCOUS.refuse_others(&space::VISCOUS, &section, MODEL)?;
+            VISCOUS.read(&section)?;
         }
-        let order = section.count("order", 1)?;
-        if let Some(order) = order.as_ref().filter(|p| p.value > MAX_ORDER) {
-            return Err(InputError::range(order, format!("from 1 to {MAX_ORDER}")));
-        }
-        let order = order.map_or(DEFAULT_ORDER, |p| p.value);
-        Ok(Self { order, penalty, place: section.place().clone() })
+        Ok(Self { order: ORDER_OF_IMPLICIT.read(&section)?, penalty, place: section.place().clone() })
+    }
+
+    /// Writes out the defaults.
+    pub fn write(&self, tree: &mut Tree) {
+        ORDER_OF_IMPLICIT.write(tree, &self.order);
+        VISCOUS.write(tree, &());
     }
 }

@@ -503,7 +503,7 @@ fn numbers_outside_of_the_stated_range_are_refused() {
                         Range::AtLeast(low) => vec![low - 0.25],
                         Range::Between(low, high) => vec![low - 0.25, high + 0.25],
                         Range::Below(Low::Over(low), high) => vec![low, high],
-                        Range::Below(Low::From(low), high) => vec![low / 2.0, high],
+                        Range::Below(Low::From(low), high) => vec![low - 0.25, high],
                     },
                     _ => vec![],
                 };

@@ -16,8 +16,7 @@ pub(super) fn resolve(document: &Document, file: &EllipticPipeline, setup: &Elli
     tree.default("physics.kappa", number(1.0));
     tree.default("physics.lambda", number(0.0));
     tree.default("physics.forcing", text("exact"));
-    tree.default("space.order", number(file.space.order as f64));
-    tree.default("space.viscous", text("sipdg"));
+    file.space.write(&mut tree);
     let solver = &setup.solver;
     for (key, word) in solver.words() {
         tree.default(&format!("solver.{key}"), text(&word));
