@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::checks::CheckSpec;
-use self::keys::Scope;
+
 use self::mesh::MeshSpec;
 use self::overrides::Override;
 use self::physics::{Model, PhysicsSpec};
@@ -34,6 +34,7 @@ use self::study::StudySpec;
 use self::time::TimeSpec;
 use crate::conditions::BoundarySpec;
 use crate::file::expression::Constants;
+use crate::file::keys::Scope;
 use crate::file::node::{Node, Value};
 use crate::file::problem::{InputError, Problem};
 use crate::file::section::Section;

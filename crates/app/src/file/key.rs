@@ -15,7 +15,7 @@ use std::ops::Deref;
 use super::expression::wrong_type;
 use super::keys::{Absent, Kind, Range, Row, fits, shown};
 use super::node::{Node, Value};
-use super::problem::InputError;
+use super::problem::{InputError, Problem};
 use super::section::{self, Section};
 use super::source::Located;
 use super::tree::Tree;
@@ -61,6 +61,8 @@ enum Way<T: 'static> {
     Words(&'static [(&'static str, T)]),
     /// The same, where a program can make the list longer.
     Found(fn() -> Vec<(&'static str, T)>),
+    /// Words in which a capital letter stands for a number, and what parses them.
+    Parsed(&'static [&'static str], fn(&str) -> Option<T>, fn(&T) -> Option<String>),
     Whole(usize, usize, Between<usize, T>),
     Number(Range, Between<f64, T>),
     Flag(Between<bool, T>),
@@ -149,6 +151,16 @@ impl<T> Key<T> {
     /// One of the words of a list that a program can make longer.
     pub const fn found(self, words: fn() -> Vec<(&'static str, T)>) -> Self {
         self.or(Way::Found(words))
+    }
+
+    /// Words that the type itself reads; `show` is for those that are not in the list.
+    pub const fn parsed(
+        self,
+        words: &'static [&'static str],
+        parse: fn(&str) -> Option<T>,
+        show: fn(&T) -> Option<String>,
+    ) -> Self {
+        self.or(Way::Parsed(words, parse, show))
     }
 
     /// A whole number that stands for a value.
@@ -406,7 +418,7 @@ impl<T: Clone + PartialEq> Key<T> {
     /// Rejects the words that `other`, the same key of other models, has and this one lacks.
     ///
     /// # Errors
-    /// [`Problem::Unsupported`](super::problem::Problem::Unsupported).
+    /// [`Problem::Unsupported`].
     pub fn refuse_others<U: Clone>(
         &self,
         other: &Key<U>,
@@ -435,6 +447,17 @@ impl<T: Clone + PartialEq> Key<T> {
     ) -> Result<Located<T>, InputError> {
         let constants = from.constants();
         match way {
+            Way::Parsed(words, parse, _) => {
+                let expected = format!("one of {}", words.join(", "));
+                let word = section::text(node, key, &expected)?;
+                let value = parse(&word.value).ok_or_else(|| {
+                    let known = words.iter().map(|&word| word.to_owned()).collect();
+                    let problem =
+                        Problem::UnknownValue { key: key.to_owned(), found: word.value.clone(), known };
+                    InputError::at(&word.place, problem)
+                })?;
+                Ok(word.with(value))
+            }
             Way::Whole(least, most, with) => {
                 // Of a key with both limits, a message has both.
                 let n = section::count(node, key, if *most < usize::MAX { 0 } else { *least }, constants)?;
@@ -477,6 +500,10 @@ impl<T: Clone + PartialEq> Key<T> {
     /// The value as a run writes it to its file, where there is a way.
     fn written(&self, value: &T) -> Option<Value> {
         let one = |way: &Way<T>| match way {
+            Way::Parsed(words, parse, show) => {
+                let known = words.iter().find(|word| parse(word).as_ref() == Some(value));
+                known.map(|&word| word.to_owned()).or_else(|| show(value)).map(Value::Text)
+            }
             Way::Whole(_, _, with) => (with.1)(value).map(|n| Value::Number(n as f64)),
             Way::Number(_, with) => (with.1)(value).map(Value::Number),
             Way::Flag(with) => (with.1)(value).map(Value::Bool),
@@ -489,6 +516,11 @@ impl<T: Clone + PartialEq> Key<T> {
                 .map(|(word, _)| Value::Text((*word).to_owned())),
         };
         self.ways().find_map(one)
+    }
+
+    /// The path with a value as a run writes it to its file.
+    pub fn entry(&self, value: &T) -> Option<(&'static str, Value)> {
+        self.written(value).map(|written| (self.path, written))
     }
 
     /// Writes a value where the file has none.
@@ -524,6 +556,7 @@ impl<T: Clone> Way<T> {
 
     fn kind(&self) -> Kind {
         match self {
+            Self::Parsed(words, ..) => Kind::Words(words),
             Self::Whole(least, most, _) => Kind::Whole(*least, *most),
             Self::Number(range, _) => Kind::Number(*range),
             Self::Flag(_) => Kind::Flag,

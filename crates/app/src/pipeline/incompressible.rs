@@ -1,14 +1,14 @@
 //! The keys of incompressible flow in `space`, `time` and `solver`.
 
-use super::elliptic::solver::read_limits;
+use super::elliptic::solver::{self, OF_PRESSURE, RELATIVE};
 use super::time::{read_cfl, subcycles_follow};
+use crate::file::every::AUTO;
 use crate::file::key::{Usual, key, keys};
 use crate::file::keys::Range::AtLeast;
 use crate::file::keys::{INCOMPRESSIBLE, INCOMPRESSIBLE_FLOW};
 use crate::file::problem::InputError;
 use crate::file::section::Section;
 use crate::file::tree::Tree;
-use crate::pipeline::elliptic::solver::read_from as read_solver;
 use crate::pipeline::space::{self, ORDER_OF_IMPLICIT};
 use dgsuite_solve::incompressible::{
     Incompressible, Penalties, PressureOrder, Splitting, Subcycling, VelocityOptions, VelocityPreconditioner,
@@ -46,6 +46,35 @@ keys! { SPACE:
         .default(1.0);
 }
 
+keys! { VELOCITY:
+    PRECONDITIONER: Usual<Option<VelocityPreconditioner>> = key("solver.velocity.preconditioner")
+        .found(preconditioners)
+        .of(INCOMPRESSIBLE)
+        .text("The preconditioner of the viscous step: the inverse mass matrix; the inverse diagonal; that with \
+               linelets, lines of elements across thin layers; or multigrid. `auto` chooses it in each step: `mass` \
+               if the step is small for the viscosity on all elements, `pmg-amg` if it is large in all directions \
+               of some, `linelets` if it is large across thin elements only, otherwise `jacobi`.")
+        .default(None);
+    TOLERANCE: Usual<f64> = key("solver.velocity.tolerance")
+        .number(RELATIVE)
+        .why(": it is relative")
+        .of(INCOMPRESSIBLE)
+        .text("The residual at which the solver stops, relative to the right-hand side; that of the penalties also \
+               stops at a thousandth of its first residual.")
+        .default(1e-8);
+    MAX_ITERATIONS: Usual<usize> = key("solver.velocity.max_iterations")
+        .whole(1, usize::MAX)
+        .of(INCOMPRESSIBLE)
+        .text("The number of iterations after which the run fails.")
+        .default(500);
+}
+
+/// The words for the preconditioner of the velocity.
+fn preconditioners() -> Vec<(&'static str, Option<VelocityPreconditioner>)> {
+    let words = VelocityPreconditioner::WORDS.iter().map(|(word, kind)| (*word, Some(*kind)));
+    [(AUTO, None)].into_iter().chain(words).collect()
+}
+
 /// Reads the parameters of the law with this viscosity.
 ///
 /// # Errors
@@ -54,11 +83,9 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
     let default = Incompressible::new(viscosity);
     let space = top.section_or_empty("space")?;
     let time = top.section_or_empty("time")?;
-    let solver = top.section_or_empty("solver")?;
+    let solver = top.section_or_empty(solver::SOLVER.name())?;
     solver.of_model(INCOMPRESSIBLE_FLOW)?;
-    let of_velocity = solver.section_or_empty("velocity")?;
-    let (tolerance, max_iterations) = read_limits(&of_velocity)?;
-    let preconditioner = of_velocity.choice("preconditioner", &velocity_preconditioners())?;
+    let of_velocity = solver.section_or_empty(solver::VELOCITY.name())?;
     let graded = time.flag("graded_start")?;
     Ok(Incompressible {
         viscosity,
@@ -78,19 +105,13 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
         pressure_order: pressure_order(&space)?,
         penalties: penalties(&space)?,
         lax_friedrichs: LAX_FRIEDRICHS.read(&space)?,
-        pressure: read_solver(&solver.section_or_empty("pressure")?, default.pressure)?,
+        pressure: OF_PRESSURE.read(&solver.section_or_empty(solver::PRESSURE.name())?)?,
         velocity: VelocityOptions {
-            preconditioner: preconditioner.and_then(|word| word.value),
-            tolerance: tolerance.unwrap_or(default.velocity.tolerance),
-            max_iterations: max_iterations.unwrap_or(default.velocity.max_iterations),
+            preconditioner: PRECONDITIONER.read(&of_velocity)?,
+            tolerance: TOLERANCE.read(&of_velocity)?,
+            max_iterations: MAX_ITERATIONS.read(&of_velocity)?,
         },
     })
-}
-
-/// The words for the preconditioner of the velocity.
-fn velocity_preconditioners() -> Vec<(&'static str, Option<VelocityPreconditioner>)> {
-    let words = VelocityPreconditioner::WORDS.iter().map(|(word, kind)| (*word, Some(*kind)));
-    [("auto", None)].into_iter().chain(words).collect()
 }
 
 /// The default order of the backward difference formula.
@@ -163,4 +184,12 @@ pub(crate) fn write_space(tree: &mut Tree, law: &Incompressible, order: usize) {
     PRESSURE_ORDER.write(tree, &law.pressure_order);
     PENALTIES.write(tree, &law.penalties);
     LAX_FRIEDRICHS.write(tree, &law.lax_friedrichs);
+}
+
+/// Writes out the solvers.
+pub(crate) fn write_solver(tree: &mut Tree, law: &Incompressible) {
+    OF_PRESSURE.write(tree, &law.pressure);
+    PRECONDITIONER.write(tree, &law.velocity.preconditioner);
+    TOLERANCE.write(tree, &law.velocity.tolerance);
+    MAX_ITERATIONS.write(tree, &law.velocity.max_iterations);
 }

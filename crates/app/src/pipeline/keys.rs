@@ -6,7 +6,6 @@
 
 mod general;
 mod physics;
-mod solver;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -15,6 +14,7 @@ mod time;
 use crate::file::key::Declared;
 use crate::file::keys::Row;
 pub use crate::file::keys::{KeysError, Scope};
+use crate::pipeline::elliptic::solver;
 use crate::pipeline::{elliptic, incompressible, mesh, space};
 use crate::{conditions, monitors, outputs, own};
 
@@ -34,10 +34,10 @@ pub fn install() {
         .chain(conditions::kinds().flat_map(|kind| kind.keys).copied())
         .chain(rows(state::ELLIPTIC))
         .chain(rows(time::KEYS))
-        .chain(rows(solver::SECTIONS))
-        .chain(rows(solver::KEYS))
-        .chain(rows(solver::PRESSURE))
-        .chain(rows(solver::VELOCITY))
+        .chain(of(solver::SECTIONS))
+        .chain(solver::OF_POISSON.list().into_iter().map(Declared::row))
+        .chain(solver::OF_PRESSURE.list().into_iter().map(Declared::row))
+        .chain(of(incompressible::VELOCITY))
         .chain(outputs::keys().copied())
         .chain(monitors::keys().copied())
         .chain(rows(general::LAST));

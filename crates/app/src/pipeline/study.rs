@@ -1,7 +1,7 @@
 //! The section `study`: a matrix of cases, each the file with some keys changed.
 
-use super::keys::{self, Scope};
 use super::overrides::Override;
+use crate::file::keys::{self, Scope};
 use crate::file::node::{Node, Value};
 use crate::file::problem::{InputError, Problem};
 use crate::file::section::{self, Section};

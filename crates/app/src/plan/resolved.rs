@@ -17,7 +17,7 @@ use crate::pipeline::physics::Model;
 use crate::pipeline::references::ReferenceSpec;
 use crate::pipeline::{Document, Pipeline, incompressible, space};
 use dgsuite_solve::flow::{Law, Precision, Setup, StepMeasure};
-use dgsuite_solve::incompressible::{Incompressible, Splitting, Subcycling, VelocityPreconditioner};
+use dgsuite_solve::incompressible::{Incompressible, Splitting, Subcycling};
 
 /// Returns the tree of the file with every default filled in.
 pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &TimePlan) -> Node {
@@ -147,16 +147,7 @@ fn write_incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {
         Some(Subcycling::Cfl(Some(_))) => {}
     }
     tree.default("time.graded_start", Value::Bool(law.graded_start));
-    for (key, word) in law.pressure.words() {
-        tree.default(&format!("solver.pressure.{key}"), text(&word));
-    }
-    for (key, value) in law.pressure.numbers() {
-        tree.default(&format!("solver.pressure.{key}"), number(value));
-    }
-    let preconditioner = law.velocity.preconditioner.map_or(AUTO, VelocityPreconditioner::word);
-    tree.default("solver.velocity.preconditioner", text(preconditioner));
-    tree.default("solver.velocity.tolerance", number(law.velocity.tolerance));
-    tree.default("solver.velocity.max_iterations", number(law.velocity.max_iterations as f64));
+    incompressible::write_solver(tree, law);
 }
 
 pub(super) fn text(word: &str) -> Value {

@@ -409,7 +409,8 @@ impl SolverOptions {
     }
 
     /// The order in which assembled levels are visited.
-    fn cycle(&self) -> Cycle {
+    #[must_use]
+    pub fn cycle(&self) -> Cycle {
         self.cycle.unwrap_or(if self.is_smoothed() { Cycle::V } else { AmgOptions::default().cycle })
     }
 
@@ -430,37 +431,6 @@ impl SolverOptions {
     #[must_use]
     pub fn aggregation_word_on(&self, mesh: &Mesh) -> &'static str {
         aggregation_word(self.aggregation_on(is_simplicial(mesh)))
-    }
-
-    /// Returns the options given by words, as in the pipeline file; options of multigrid only if there is
-    /// multigrid.
-    #[must_use]
-    pub fn words(&self) -> Vec<(&'static str, String)> {
-        let mut words = vec![("preconditioner", self.preconditioner.word().to_owned())];
-        if self.preconditioner.is_multigrid() {
-            words.push(("smoother", self.smoother().word().to_owned()));
-            words.push(("cycle", self.cycle().to_string()));
-            words.extend(
-                self.aggregation.map(|aggregation| ("aggregation", aggregation_word(aggregation).to_owned())),
-            );
-            if self.preconditioner == Preconditioning::PmgAmg {
-                words.push(("coarsening", self.orders().word().to_owned()));
-                words.push(("coarse_space", self.coarse_space().word().to_owned()));
-            }
-            let precision = if self.inner_precision == Precision::Single { "single" } else { "double" };
-            words.push(("inner_precision", precision.to_owned()));
-        }
-        words
-    }
-
-    /// Returns the options given by numbers.
-    #[must_use]
-    pub fn numbers(&self) -> Vec<(&'static str, f64)> {
-        let mut numbers = vec![("tolerance", self.tolerance), ("max_iterations", self.max_iterations as f64)];
-        if self.preconditioner.is_multigrid() {
-            numbers.push(("degree", self.degree() as f64));
-        }
-        numbers
     }
 
     /// Returns the options of algebraic multigrid. A matrix has no element blocks, so with this smoother its

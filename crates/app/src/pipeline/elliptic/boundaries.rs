@@ -1,10 +1,10 @@
 //! `boundaries` of an elliptic problem: Dirichlet, Neumann and Robin conditions.
 
 use super::MODEL;
+use crate::file::keys::Scope;
 use crate::file::problem::InputError;
 use crate::file::section::Section;
 use crate::file::source::{Located, Place};
-use crate::pipeline::keys::Scope;
 
 /// A boundary's condition, as written.
 #[derive(Clone, Debug)]

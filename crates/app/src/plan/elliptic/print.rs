@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::EllipticPlan;
 use crate::file::number::grouped;
+use crate::pipeline::elliptic::solver::OF_POISSON;
 use crate::plan::print::results::checks;
 use crate::plan::print::{bytes, counted_shapes, has_thin, lines, threads};
 use dgsuite_solve::elliptic::{EllipticDescription, EllipticSetup};
@@ -61,8 +62,7 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
             grouped(solver.max_iterations)
         ),
     );
-    let mut words: Vec<String> =
-        solver.words().into_iter().skip(1).map(|(key, word)| format!("{key} {word}")).collect();
+    let mut words = OF_POISSON.words(solver);
     if solver.preconditioner.is_multigrid() {
         words.push(format!("degree {}", solver.degree()));
         if solver.aggregation.is_none() {

@@ -4,6 +4,7 @@ use crate::file::node::Node;
 use crate::file::tree::Tree;
 use crate::pipeline::Document;
 use crate::pipeline::elliptic::EllipticPipeline;
+use crate::pipeline::elliptic::solver::OF_POISSON;
 use crate::plan::resolved::{number, tables, text};
 use dgsuite_solve::elliptic::EllipticSetup;
 
@@ -17,13 +18,7 @@ pub(super) fn resolve(document: &Document, file: &EllipticPipeline, setup: &Elli
     tree.default("physics.lambda", number(0.0));
     tree.default("physics.forcing", text("exact"));
     file.space.write(&mut tree);
-    let solver = &setup.solver;
-    for (key, word) in solver.words() {
-        tree.default(&format!("solver.{key}"), text(&word));
-    }
-    for (key, value) in solver.numbers() {
-        tree.default(&format!("solver.{key}"), number(value));
-    }
+    OF_POISSON.write(&mut tree, &setup.solver);
     tree.set("device", text(&setup.device.to_string()));
     tree.default("precision", text("double"));
     tree.default("threads", number(file.threads as f64));
