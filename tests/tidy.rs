@@ -497,3 +497,54 @@ fn every_pipeline_has_a_title_and_a_short_form_for_tests() {
         }
     }
 }
+
+/// Without the declarations of keys, which are macros, and without comments.
+fn without_declarations(source: &str) -> (String, String) {
+    let (mut declared, mut rest, mut inside) = (String::new(), String::new(), false);
+    for line in source.lines().filter(|line| !line.trim_start().starts_with("//")) {
+        inside |= line.starts_with("keys! {") || line.starts_with("macro_rules! ");
+        let part = if inside { &mut declared } else { &mut rest };
+        part.push_str(line);
+        part.push('\n');
+        inside &= line != "}";
+    }
+    (declared, rest)
+}
+
+/// A key is declared once: what reads it has no second list of its words and no limits of its own, and its
+/// row of the table is not written by hand.
+#[test]
+fn keys_that_are_declared_have_no_second_list() {
+    let readers = ["number", "positive", "count", "flag", "choice", "vector"];
+    let limits = ["\"from ", "\"at least ", "\"below ", "\"0 or more"];
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for path in sources("app").iter().filter(|path| !path.ends_with("file/key.rs")) {
+        let source = read(path);
+        let of_section =
+            source.contains("use super::{") && path.to_string_lossy().contains("/pipeline/mesh/");
+        if !source.contains("\nkeys! {") && !of_section {
+            continue;
+        }
+        count += 1;
+        let (declared, rest) = without_declarations(&source);
+        let mut texts = vec![("row(\"".to_owned(), "writes a row by hand")];
+        texts.extend(readers.iter().map(|name| (format!(".{name}(\""), "reads a key past its declaration")));
+        // What a message expects stands within its first words.
+        for message in rest.split("InputError::range(").skip(1) {
+            let start: String = message.chars().take(80).collect();
+            if let Some(limit) = limits.iter().find(|limit| start.contains(**limit)) {
+                wrong.push(format!("{}: `{limit}` is a limit of its own", shown(path)));
+            }
+        }
+        // `("word", value)`
+        for piece in declared.split("(\"").skip(1) {
+            if let Some((word, _)) = piece.split_once("\", ").filter(|(word, _)| !word.contains('"')) {
+                texts.push((format!("\"{word}\""), "is a word of a declaration"));
+            }
+        }
+        let found = texts.iter().filter(|(text, _)| rest.contains(text));
+        wrong.extend(found.map(|(text, why)| format!("{}: `{text}` {why}", shown(path))));
+    }
+    assert!(count >= 7, "too few sections declare their keys for a meaningful test: {count}");
+    assert_none(&wrong, "second lists beside declarations of keys:");
+}

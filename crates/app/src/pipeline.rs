@@ -43,7 +43,7 @@ use crate::models::state::InitialSpec;
 use crate::monitors::MonitorSpec;
 use crate::outputs::OutputSpec;
 use dgsuite_solve::flow::Precision;
-use dgsuite_solve::incompressible::Incompressible;
+use dgsuite_solve::incompressible::{Incompressible, Subcycling};
 
 /// A pipeline file with its overrides applied.
 #[derive(Clone, Debug)]
@@ -227,7 +227,9 @@ impl Document {
             Model::Incompressible { viscosity, .. } => Some(incompressible::read(&top, viscosity)?),
             _ => None,
         };
-        let time = TimeSpec::read(&top, model, space.limiting.is_some())?;
+        let follow = |law: &Incompressible| matches!(law.subcycles, Some(Subcycling::Cfl(_)));
+        let follow = incompressible.as_ref().is_some_and(follow);
+        let time = TimeSpec::read(&top, model, space.limiting.is_some(), follow)?;
         let precision =
             top.choice("precision", &[("double", Precision::Double), ("single", Precision::Single)])?;
         if incompressible.is_some() {

@@ -13,7 +13,7 @@
 use std::ops::Deref;
 
 use super::expression::wrong_type;
-use super::keys::{Absent, Kind, Range, Row, fits, shown};
+use super::keys::{Absent, Kind, Low, Range, Row, fits, shown};
 use super::node::{Node, Value};
 use super::problem::{InputError, Problem};
 use super::section::{self, Section};
@@ -470,8 +470,14 @@ impl<T: Clone + PartialEq> Key<T> {
             }
             Way::Number(range, with) => {
                 let x = constants.number(node, key)?;
+                // The reason is that of the upper limit where zero needs none.
+                let why = if matches!(range, Range::Below(Low::Over(low), _) if x.value <= *low) {
+                    ""
+                } else {
+                    self.why
+                };
                 match range.expected(x.value) {
-                    Some(expected) => Err(InputError::range(&x, expected + self.why)),
+                    Some(expected) => Err(InputError::range(&x, expected + why)),
                     None => Ok(x.with((with.0)(x.value))),
                 }
             }

@@ -1,7 +1,7 @@
 //! The keys of incompressible flow in `space`, `time` and `solver`.
 
 use super::elliptic::solver::{self, OF_PRESSURE, RELATIVE};
-use super::time::{read_cfl, subcycles_follow};
+use super::time::CFL_OF_CONVECTION;
 use crate::file::every::AUTO;
 use crate::file::key::{Usual, key, keys};
 use crate::file::keys::Range::AtLeast;
@@ -46,6 +46,39 @@ keys! { SPACE:
         .default(1.0);
 }
 
+keys! { TIME:
+    ORDER: Usual<usize> = key("time.scheme")
+        .words(&[("bdf1", 1), ("bdf2", 2), ("bdf3", 3)])
+        .of(INCOMPRESSIBLE)
+        .text("The backward difference formula of order 1, 2 or 3. Convection is extrapolated with the same \
+               order.")
+        .default(2);
+    SPLITTING: Usual<bool> = key("time.splitting")
+        .words(&[("dual", false), ("pressure-correction", true)])
+        .of(INCOMPRESSIBLE)
+        .text("How velocity and pressure are decoupled: dual splitting solves for the pressure first, \
+               pressure correction for the velocity.")
+        .default(false);
+    ROTATIONAL: Usual<bool> = key("time.rotational")
+        .flag()
+        .of(INCOMPRESSIBLE)
+        .text("Whether `pressure-correction` has the rotational form, which is more accurate at walls.")
+        .default(true);
+    SUBCYCLES: Usual<Option<usize>> = key("time.subcycles")
+        .words(&[(AUTO, None)])
+        .or_whole(0, usize::MAX, Some, |n| *n)
+        .of(INCOMPRESSIBLE)
+        .text("The number of explicit sub-steps of convection in each step, so that steps can be larger; 0 \
+               for none. `auto` takes as many as `cfl` requires in steps of size `dt`.")
+        .default(Some(0));
+    GRADED_START: Usual<bool> = key("time.graded_start")
+        .flag()
+        .of(INCOMPRESSIBLE)
+        .text("Whether the first step is a hundredth of the others and the next ones grow, so that the \
+               first steps, which are of order 1, do not limit the accuracy.")
+        .default(true);
+}
+
 keys! { VELOCITY:
     PRECONDITIONER: Usual<Option<VelocityPreconditioner>> = key("solver.velocity.preconditioner")
         .found(preconditioners)
@@ -86,13 +119,12 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
     let solver = top.section_or_empty(solver::SOLVER.name())?;
     solver.of_model(INCOMPRESSIBLE_FLOW)?;
     let of_velocity = solver.section_or_empty(solver::VELOCITY.name())?;
-    let graded = time.flag("graded_start")?;
     Ok(Incompressible {
         viscosity,
         // The plan parses it with the names of the scalars.
         viscosity_formula: default.viscosity_formula,
         time_order: order(&time)?,
-        graded_start: graded.map_or(default.graded_start, |flag| flag.value),
+        graded_start: GRADED_START.read(&time)?,
         splitting: splitting(&time)?,
         subcycles: subcycles(&time)?,
         // The plan resolves them with the mesh.
@@ -114,41 +146,33 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
     })
 }
 
-/// The default order of the backward difference formula.
-const DEFAULT_ORDER: usize = 2;
-
 /// Reads `scheme: bdf1 | bdf2 | bdf3`.
 fn order(time: &Section<'_>) -> Result<usize, InputError> {
-    if let Some(word) = time.text("scheme")?
-        && Scheme::ALL.iter().any(|scheme| scheme.name() == word.value)
-    {
+    let word = time.node(ORDER.name()).and_then(|node| node.value.scalar_text());
+    if word.is_some_and(|word| Scheme::ALL.iter().any(|scheme| scheme.name() == word)) {
         let belongs = "the models with explicit steps; incompressible flow has bdf1, bdf2 and bdf3";
         return Err(time.misplaced("scheme", "the model incompressible", belongs));
     }
-    let scheme = time.choice("scheme", &[("bdf1", 1), ("bdf2", 2), ("bdf3", 3)])?;
-    Ok(scheme.map_or(DEFAULT_ORDER, |order| order.value))
+    ORDER.read(time)
 }
 
 /// Reads `subcycles: N | auto`, the latter with `cfl`.
 fn subcycles(time: &Section<'_>) -> Result<Option<Subcycling>, InputError> {
-    if subcycles_follow(time) {
-        return Ok(Some(Subcycling::Cfl(read_cfl(time)?)));
-    }
-    let number = time.count("subcycles", 0)?.filter(|n| n.value > 0);
-    Ok(number.map(|n| Subcycling::Number(n.value)))
+    Ok(match SUBCYCLES.read(time)? {
+        None => Some(Subcycling::Cfl(CFL_OF_CONVECTION.read(time)?)),
+        Some(0) => None,
+        Some(n) => Some(Subcycling::Number(n)),
+    })
 }
 
 /// Reads `splitting: dual | pressure-correction` and `rotational`.
 fn splitting(time: &Section<'_>) -> Result<Splitting, InputError> {
-    let rotational = time.flag("rotational")?;
-    match time.choice("splitting", &[("dual", false), ("pressure-correction", true)])? {
-        Some(correction) if correction.value => {
-            Ok(Splitting::PressureCorrection { rotational: rotational.is_none_or(|flag| flag.value) })
-        }
-        _ if rotational.is_some() => {
+    match SPLITTING.read(time)? {
+        true => Ok(Splitting::PressureCorrection { rotational: ROTATIONAL.read(time)? }),
+        false if ROTATIONAL.is_given(time) => {
             Err(time.misplaced("rotational", "dual splitting", "`splitting: pressure-correction`"))
         }
-        _ => Ok(Splitting::Dual),
+        false => Ok(Splitting::Dual),
     }
 }
 
@@ -192,4 +216,19 @@ pub(crate) fn write_solver(tree: &mut Tree, law: &Incompressible) {
     PRECONDITIONER.write(tree, &law.velocity.preconditioner);
     TOLERANCE.write(tree, &law.velocity.tolerance);
     MAX_ITERATIONS.write(tree, &law.velocity.max_iterations);
+}
+
+/// Writes out how velocity and pressure are decoupled, and the sub-steps.
+pub(crate) fn write_time(tree: &mut Tree, law: &Incompressible) {
+    match &law.splitting {
+        Splitting::Dual => SPLITTING.write(tree, &false),
+        Splitting::PressureCorrection { rotational } => ROTATIONAL.write(tree, rotational),
+    }
+    match law.subcycles {
+        None => SUBCYCLES.write(tree, &Some(0)),
+        Some(Subcycling::Number(n)) => SUBCYCLES.write(tree, &Some(n)),
+        Some(Subcycling::Cfl(cfl)) => CFL_OF_CONVECTION.write(tree, &cfl),
+    }
+    GRADED_START.write(tree, &law.graded_start);
+    ORDER.write(tree, &law.time_order);
 }

@@ -9,13 +9,12 @@ mod physics;
 mod state;
 #[cfg(test)]
 mod tests;
-mod time;
 
 use crate::file::key::Declared;
 use crate::file::keys::Row;
 pub use crate::file::keys::{KeysError, Scope};
 use crate::pipeline::elliptic::solver;
-use crate::pipeline::{elliptic, incompressible, mesh, space};
+use crate::pipeline::{elliptic, incompressible, mesh, space, time};
 use crate::{conditions, monitors, outputs, own};
 
 /// Makes the table known to the readers of sections; every reader of a file calls this first.
@@ -33,7 +32,9 @@ pub fn install() {
         .chain(rows(state::KEYS))
         .chain(conditions::kinds().flat_map(|kind| kind.keys).copied())
         .chain(rows(state::ELLIPTIC))
-        .chain(rows(time::KEYS))
+        .chain(of(time::FIRST))
+        .chain(of(incompressible::TIME))
+        .chain(of(time::KEYS))
         .chain(of(solver::SECTIONS))
         .chain(solver::OF_POISSON.list().into_iter().map(Declared::row))
         .chain(solver::OF_PRESSURE.list().into_iter().map(Declared::row))

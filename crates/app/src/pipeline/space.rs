@@ -360,7 +360,10 @@ fn split_flux(section: &Section<'_>, model: &str, split: bool) -> Result<SplitFl
 fn polynomials(section: &Section<'_>, basis: Option<BasisSpec>) -> Result<Option<Polynomials>, InputError> {
     match (POLYNOMIALS.read(section)?, basis) {
         (Some(found), Some(BasisSpec::Taylor)) if found.value == Polynomials::Tensor => {
-            Err(InputError::range(&found.with("tensor"), "total, as a Taylor basis has a total degree"))
+            Err(InputError::range(
+                &found.with(POLYNOMIALS.shown(&found.value)),
+                "total, as a Taylor basis has a total degree",
+            ))
         }
         (found, _) => Ok(found.map(|p| p.value)),
     }

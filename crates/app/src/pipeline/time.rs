@@ -1,15 +1,20 @@
 //! The section `time`: scheme, step size, and the end of the run.
 
 use dgsuite_ops::StepMeasure;
+use dgsuite_solve::flow::{Law, Setup};
 use dgsuite_solve::setup::{ImplicitSteps, Newton};
-use dgsuite_timeint::{Esdirk, Scheme};
+use dgsuite_timeint::{Esdirk, Scheme, StepSize};
 
 use crate::file::every::AUTO;
-use crate::file::keys::INCOMPRESSIBLE_FLOW;
-use crate::file::node::{Node, Value};
+use crate::file::key::{Key, Needed, Parts, Usual, key, keys};
+use crate::file::keys::Kind::{List, Text};
+use crate::file::keys::Range::{self, Above, Any, AtLeast, Below};
+use crate::file::keys::{EXPLICIT, FLOW, FLUID, GAS, INCOMPRESSIBLE, INCOMPRESSIBLE_FLOW, Low};
+use crate::file::node::Value;
 use crate::file::problem::{InputError, Problem};
 use crate::file::section::{Section, once, text};
 use crate::file::source::{Located, Place};
+use crate::file::tree::Tree;
 
 /// Time stepping as written.
 #[derive(Clone, Debug)]
@@ -92,16 +97,177 @@ pub struct SettledSpec {
     pub rows: usize,
 }
 
+/// A tolerance that is relative to something.
+const FRACTION: Range = Below(Low::Over(0.0), 1.0);
+
+/// A scheme of either kind.
+#[derive(Clone, Copy, PartialEq)]
+enum Either {
+    Explicit(Scheme),
+    Implicit(Esdirk),
+}
+
+/// The words of explicit schemes, then those of implicit ones.
+fn schemes() -> Vec<(&'static str, Either)> {
+    let explicit = Scheme::ALL.iter().map(|scheme| (scheme.name(), Either::Explicit(*scheme)));
+    let implicit = Esdirk::ALL.iter().map(|scheme| (scheme.name(), Either::Implicit(*scheme)));
+    explicit.chain(implicit).collect()
+}
+
+keys! { FIRST:
+    TIME: Needed<Parts> = key("time")
+        .section()
+        .of(FLOW)
+        .text("The scheme in time, the step size, and when the run ends.")
+        .required("time: { end: T }, or `steps`, or `steady`");
+    SCHEME: Key<Either> = key("time.scheme")
+        .found(schemes)
+        .of(EXPLICIT)
+        .says("`lserk54`; `ssprk43` with a limiter; `rdpk35` with `adaptive`")
+        .text("The Runge-Kutta scheme. `rk2` is the midpoint rule; `rdpk35` estimates its error. `esdirk32` \
+               and `esdirk43` are implicit, of order 3 and 4, with an estimate of their error (euler and \
+               navier-stokes, no limiter, in double precision): steps can be tens to thousands of explicit \
+               ones.");
+}
+
+keys! { KEYS:
+    CFL: Usual<Option<f64>> = key("time.cfl")
+        .words(&[(AUTO, None)])
+        .or_number(Above(0.0), Some, |cfl| *cfl)
+        .of(EXPLICIT)
+        .text("The step size: `auto` for the largest stable step, or a CFL number. With `adaptive` no step \
+               is larger. An implicit scheme needs a number, such as 50, or `dt`; with `adaptive` `auto` is \
+               a thousand times the largest stable explicit step.")
+        .default(None);
+    pub(super) CFL_OF_CONVECTION: Usual<Option<f64>> = key("time.cfl")
+        .words(&[(AUTO, None)])
+        .or_number(Above(0.0), Some, |cfl| *cfl)
+        .of(INCOMPRESSIBLE)
+        .text("The step size: `auto` for the largest stable step of convection, or a CFL number. With \
+               `subcycles: auto` it bounds the sub-steps, and `dt` is the step.")
+        .default(None);
+    DT: Key<f64> = key("time.dt")
+        .number(Above(0.0))
+        .of(FLOW)
+        .text("A fixed step size, in place of `cfl`.");
+    ADAPTIVE: Key<Parts> = key("time.adaptive")
+        .section()
+        .of(EXPLICIT)
+        .text("The step size is controlled by an estimate of the error in time. This needs `scheme: \
+               rdpk35`, `esdirk32` or `esdirk43`.");
+    ERROR: Needed<f64> = key("time.adaptive.tolerance")
+        .number(FRACTION)
+        .why(", as it is relative to the size of the solution")
+        .of(EXPLICIT)
+        .text("The error of one step that is allowed, relative to the size of the solution.")
+        .required("the error of a step that is allowed, such as 1e-5");
+    END: Key<f64> = key("time.end")
+        .number(Any)
+        .of(FLOW)
+        .says("none; one of `end`, `steps` and `steady` is required")
+        .text("The time at which the run ends. The last step is shortened to end there exactly.");
+    STEPS: Key<usize> = key("time.steps")
+        .whole(0, usize::MAX)
+        .of(FLOW)
+        .says("none; one of `end`, `steps` and `steady` is required")
+        .text("The number of steps after which the run ends, counted from the start of the first run.");
+    RETRIES: Key<usize> = key("time.retries")
+        .whole(0, usize::MAX)
+        .of(GAS)
+        .says("10 with a limiter, 0 without")
+        .text("How often a step that ends in a bad state is repeated with half its size before the run \
+               fails. Steps grow again afterwards.");
+    STEADY: Key<Parts> = key("time.steady")
+        .section()
+        .of(FLOW)
+        .says("none; one of `end`, `steps` and `steady` is required")
+        .text("The run ends when the solution is steady.");
+    RESIDUAL: Usual<f64> = key("time.steady.tolerance")
+        .number(FRACTION)
+        .why(", as it is relative to the largest residual")
+        .of(FLOW)
+        .text("The residual at which the run ends, relative to the largest residual of the run.")
+        .default(1e-10);
+    MAX_STEPS: Key<usize> = key("time.steady.max_steps")
+        .whole(1, usize::MAX)
+        .of(FLOW)
+        .says("200 with `solver: newton`, else 100000")
+        .text("The number of steps after which the run fails if it is not steady.");
+    SOLVER: Key<bool> = key("time.steady.solver")
+        .words(&[("explicit", false), ("newton", true)])
+        .of(GAS)
+        .says("`newton`; `explicit` if the file has one of `local_steps`, `damping`, `scheme`, `cfl`, \
+               `dt`, `adaptive` and `retries`")
+        .text("How the steady state is reached: by explicit steps in time, or by implicit Newton steps with \
+               exact products of the Jacobian, tens instead of many thousands (in double precision, without \
+               a limiter).");
+    SENSITIVITIES: Key<Parts> = key("time.steady.sensitivities")
+        .parts(List("names of constants", &[Text]))
+        .of(GAS)
+        .says("none")
+        .text("Names of `constants`: the derivatives of the forces of all monitors `forces` with respect to \
+               each, at the steady state, by one linear problem with the Jacobian each (`solver: newton`).");
+    NEWTON: Key<Parts> = key("time.newton")
+        .section()
+        .of(GAS)
+        .text("Parameters of Newton steps, towards a steady state or in the stages of implicit steps in \
+               time.");
+    TOLERANCE: Key<f64> = key("time.newton.tolerance")
+        .number(FRACTION)
+        .why(", as it is relative to the size of the solution")
+        .of(GAS)
+        .says("1e-8; a twentieth of `adaptive.tolerance` with `adaptive`")
+        .text("The residual of a stage of an implicit scheme in time that is left, relative to the size of \
+               the solution.");
+    START: Usual<f64> = key("time.newton.start")
+        .number(Above(0.0))
+        .of(GAS)
+        .text("The first Newton step, in units of the largest explicit step of each element.")
+        .default(10.0);
+    GROWTH: Usual<f64> = key("time.newton.growth")
+        .number(AtLeast(1.0))
+        .of(GAS)
+        .text("The factor by which steps grow at least after a whole step; they grow tenfold that at most, \
+               as the residual falls.")
+        .default(4.0);
+    LOCAL_STEPS: Usual<bool> = key("time.steady.local_steps")
+        .flag()
+        .of(EXPLICIT)
+        .text("Every element uses its own stable step size, which is faster but has no meaning in time.")
+        .default(false);
+    FORCES: Key<Parts> = key("time.steady.forces")
+        .section()
+        .of(FLUID)
+        .text("The run also ends when drag and lift of all monitors `forces` stay the same over some rows.");
+    RANGE: Usual<f64> = key("time.steady.forces.tolerance")
+        .number(FRACTION)
+        .why(", as it is relative to the forces")
+        .of(FLUID)
+        .text("The range of drag and lift over these rows, relative to the larger of their sizes.")
+        .default(1e-3);
+    ROWS: Usual<usize> = key("time.steady.forces.rows")
+        .whole(2, usize::MAX)
+        .of(FLUID)
+        .text("The number of rows of the monitor; after a restart they are counted anew.")
+        .default(20);
+    DAMPING: Key<f64> = key("time.steady.damping")
+        .number(AtLeast(10.0))
+        .why(" steps")
+        .of(EXPLICIT)
+        .text("Draws the solution towards its mean over about this number of steps, which damps waves that \
+               leave the domain too slowly; a third of their period in steps is best. The steady state does \
+               not change.");
+}
+
 impl TimeSpec {
-    /// Reads the section; `limited` if there is a limiter in space.
+    /// Reads the section; `limited` if there is a limiter in space, `follow` if `cfl` bounds sub-steps and
+    /// `dt` is the step.
     ///
     /// # Errors
     /// No end, both `cfl` and `dt`, a step that is not positive, an unknown scheme, keys of other models.
-    pub fn read(top: &Section<'_>, model: &str, limited: bool) -> Result<Self, InputError> {
-        let wanted = "time: { end: T }, or `steps`, or `steady`";
-        let section = top.section("time")?.ok_or_else(|| top.missing("time", wanted))?;
+    pub fn read(top: &Section<'_>, model: &str, limited: bool, follow: bool) -> Result<Self, InputError> {
+        let section = TIME.open(top)?;
         section.of_model(model)?;
-        let follow = model == INCOMPRESSIBLE_FLOW && subcycles_follow(&section);
         for (a, b) in [
             ("cfl", "dt"),
             ("adaptive", "dt"),
@@ -119,19 +285,22 @@ impl TimeSpec {
             true => (DEFAULT_SCHEME, None),
             false => scheme(&section, limited)?,
         };
-        let step = match section.positive("dt")? {
+        let step = match DT.read(&section)? {
             Some(dt) => StepSpec::Fixed(dt.value),
             None if follow => {
                 let expected = "a step size, as `subcycles: auto` bounds the sub-steps by `cfl`";
                 return Err(section.missing("dt", expected));
             }
-            None => StepSpec::Cfl(read_cfl(&section)?),
+            None => StepSpec::Cfl(match model {
+                INCOMPRESSIBLE_FLOW => CFL_OF_CONVECTION.read(&section)?,
+                _ => CFL.read(&section)?,
+            }),
         };
         let embedded = esdirk.is_some() || scheme.embedded_order().is_some();
         let adaptive = AdaptiveSpec::read(&section, &scheme_name(scheme, esdirk.as_ref()), embedded)?;
         let implicit = implicit(&section, esdirk, step, adaptive)?;
-        let end = section.number("end")?;
-        let steps = section.count("steps", 0)?.map(|n| n.value);
+        let end = END.read(&section)?;
+        let steps = STEPS.read(&section)?.map(|n| n.value);
         let steady = SteadySpec::read(&section, model)?;
         let sensitivities = sensitivities(top, &section, steady.is_some_and(|steady| steady.newton))?;
         let newton = newton(&section, steady.is_some_and(|steady| steady.newton), implicit.is_some())?;
@@ -143,9 +312,8 @@ impl TimeSpec {
         if end.is_none() && steps.is_none() && steady.is_none() {
             return Err(section.missing("end", "the last time, or `steps`, or `steady`"));
         }
-        let retries = section
-            .count("retries", 0)?
-            .map_or(if limited { DEFAULT_RETRIES } else { 0 }, |n| n.value as u64);
+        let retries =
+            RETRIES.read(&section)?.map_or(if limited { DEFAULT_RETRIES } else { 0 }, |n| n.value as u64);
         Ok(Self {
             scheme,
             step,
@@ -168,8 +336,8 @@ fn sensitivities(
     time: &Section<'_>,
     newton: bool,
 ) -> Result<Vec<Located<String>>, InputError> {
-    let Some(steady) = time.section("steady")? else { return Ok(Vec::new()) };
-    let Some(items) = steady.list("sensitivities")? else { return Ok(Vec::new()) };
+    let Some(steady) = STEADY.open(time)? else { return Ok(Vec::new()) };
+    let Some(items) = SENSITIVITIES.items(&steady)? else { return Ok(Vec::new()) };
     if !newton {
         return Err(steady.misplaced("sensitivities", "explicit steps", "`time.steady.solver: newton`"));
     }
@@ -193,7 +361,7 @@ fn sensitivities(
 
 /// Reads `newton`, if there are Newton steps.
 fn newton(time: &Section<'_>, used: bool, implicit: bool) -> Result<Option<Located<Newton>>, InputError> {
-    let section = time.section("newton")?;
+    let section = NEWTON.open(time)?;
     if implicit {
         return Ok(None);
     }
@@ -201,7 +369,7 @@ fn newton(time: &Section<'_>, used: bool, implicit: bool) -> Result<Option<Locat
         return match section {
             Some(_) => {
                 let belongs = "`time.steady.solver: newton`, or an implicit `time.scheme`";
-                Err(time.misplaced("newton", "explicit steps", belongs))
+                Err(time.misplaced(NEWTON.name(), "explicit steps", belongs))
             }
             None => Ok(None),
         };
@@ -209,19 +377,13 @@ fn newton(time: &Section<'_>, used: bool, implicit: bool) -> Result<Option<Locat
     if let Some(section) = section.as_ref().filter(|section| section.has("tolerance")) {
         return Err(section.misplaced("tolerance", "a steady state", "an implicit `time.scheme`"));
     }
-    let default = Newton::default();
     let (start, growth) = match &section {
-        Some(section) => (section.positive("start")?, section.number("growth")?),
-        None => (None, None),
+        Some(section) => (START.read(section)?, GROWTH.read(section)?),
+        None => (START.usual(), GROWTH.usual()),
     };
-    if let Some(small) = growth.as_ref().filter(|growth| growth.value.is_nan() || growth.value < 1.0) {
-        return Err(InputError::range(small, "at least 1"));
-    }
-    let number = |given: Option<Located<f64>>, default| given.map_or(default, |given| given.value);
-    let value =
-        Newton { start: number(start, default.start), growth: number(growth, default.growth), ..default };
+    let value = Newton { start, growth, ..Newton::default() };
     // The default has no place of its own.
-    let chosen = time.section("steady")?.and_then(|s| s.entry("solver").map(|entry| entry.place.clone()));
+    let chosen = STEADY.open(time)?.and_then(|s| s.entry("solver").map(|entry| entry.place.clone()));
     let (key, place) = match chosen {
         Some(place) => ("time.steady.solver", Some(place)),
         None => ("time.steady", time.entry("steady").map(|entry| entry.place.clone())),
@@ -232,7 +394,7 @@ fn newton(time: &Section<'_>, used: bool, implicit: bool) -> Result<Option<Locat
 
 /// The residual of implicit stages that is left, relative to the size of the solution, without control of
 /// errors.
-const TOLERANCE: f64 = 1e-8;
+const USUAL_TOLERANCE: f64 = 1e-8;
 
 /// The same as a part of the error of a step that is allowed.
 const SHARE_OF_ERROR: f64 = 0.05;
@@ -254,7 +416,7 @@ fn implicit(
                         steps), or `adaptive: { tolerance: 1e-5 }`";
         return Err(time.missing("dt", expected));
     }
-    let section = time.section("newton")?;
+    let section = NEWTON.open(time)?;
     let steady = |section: &Section<'_>, key: &str| {
         section.misplaced(key, "implicit steps in time", "`time.steady.solver: newton`")
     };
@@ -263,27 +425,11 @@ fn implicit(
         if let Some(key) = ["start", "growth"].into_iter().find(|key| section.has(key)) {
             return Err(steady(section, key));
         }
-        tolerance = section.positive("tolerance")?;
+        tolerance = TOLERANCE.read(section)?;
     }
-    if let Some(wide) = tolerance.as_ref().filter(|t| t.value >= 1.0) {
-        return Err(InputError::range(wide, "below 1, as it is relative to the size of the solution"));
-    }
-    let default = adaptive.map_or(TOLERANCE, |adaptive| SHARE_OF_ERROR * adaptive.tolerance);
+    let default = adaptive.map_or(USUAL_TOLERANCE, |adaptive| SHARE_OF_ERROR * adaptive.tolerance);
     let steps = ImplicitSteps::new(esdirk.value, tolerance.map_or(default, |t| t.value));
     Ok(Some(esdirk.with(steps)))
-}
-
-/// Whether the section has `subcycles: auto`, so that `cfl` bounds the sub-steps and `dt` is the step.
-pub(super) fn subcycles_follow(time: &Section<'_>) -> bool {
-    matches!(time.node("subcycles"), Some(Node { value: Value::Text(word), .. }) if word == AUTO)
-}
-
-/// Reads `cfl: NUMBER | auto`; `None` for the largest stable step.
-pub(super) fn read_cfl(time: &Section<'_>) -> Result<Option<f64>, InputError> {
-    if matches!(time.node("cfl"), Some(Node { value: Value::Text(word), .. }) if word == AUTO) {
-        return Ok(None);
-    }
-    Ok(time.positive("cfl")?.map(|cfl| cfl.value))
 }
 
 /// The default scheme: the fewest vectors and nearly the largest step.
@@ -315,18 +461,8 @@ const OTHERS: [&str; 12] = [
     "esdirk",
 ];
 
-/// A scheme of either kind.
-#[derive(Clone, Copy)]
-enum Either {
-    Explicit(Scheme),
-    Implicit(Esdirk),
-}
-
 /// The explicit scheme, and the implicit one in its place.
 fn scheme(section: &Section<'_>, limited: bool) -> Result<(Scheme, Option<Located<Esdirk>>), InputError> {
-    let explicit = Scheme::ALL.iter().map(|s| (s.name(), Either::Explicit(*s)));
-    let implicit = Esdirk::ALL.iter().map(|s| (s.name(), Either::Implicit(*s)));
-    let words: Vec<(&str, Either)> = explicit.chain(implicit).collect();
     let names = Scheme::ALL.map(Scheme::name).join(", ");
     let others = Esdirk::ALL.map(Esdirk::name).join(", ");
     let instead = format!("schemes are explicit and of order 2 to 4: {names}; or implicit: {others}");
@@ -336,7 +472,7 @@ fn scheme(section: &Section<'_>, limited: bool) -> Result<(Scheme, Option<Locate
         false if limited => DEFAULT_LIMITED,
         false => DEFAULT_SCHEME,
     };
-    Ok(section.choice("scheme", &words)?.map_or((default, None), |found| match found.value {
+    Ok(SCHEME.read(section)?.map_or((default, None), |found| match found.value {
         Either::Explicit(scheme) => (scheme, None),
         Either::Implicit(esdirk) => (DEFAULT_SCHEME, Some(found.with(esdirk))),
     }))
@@ -349,28 +485,16 @@ fn scheme_name(scheme: Scheme, esdirk: Option<&Located<Esdirk>>) -> String {
 
 impl AdaptiveSpec {
     fn read(time: &Section<'_>, scheme: &str, embedded: bool) -> Result<Option<Self>, InputError> {
-        let Some(section) = time.section("adaptive")? else { return Ok(None) };
+        let Some(section) = ADAPTIVE.open(time)? else { return Ok(None) };
         if !embedded {
             let explicit = Scheme::ALL.iter().filter(|s| s.embedded_order().is_some()).map(|s| s.name());
             let pairs: Vec<&str> = explicit.chain(Esdirk::ALL.map(Esdirk::name)).collect();
             let owner = format!("the scheme {scheme}");
             return Err(time.misplaced("adaptive", &owner, &format!("the scheme {}", pairs.join(", "))));
         }
-        let tolerance = section.positive("tolerance")?.ok_or_else(|| {
-            section.missing("tolerance", "the error of a step that is allowed, such as 1e-5")
-        })?;
-        if tolerance.value >= 1.0 {
-            return Err(InputError::range(
-                &tolerance,
-                "below 1, as it is relative to the size of the solution",
-            ));
-        }
-        Ok(Some(Self { tolerance: tolerance.value }))
+        Ok(Some(Self { tolerance: ERROR.read(&section)?.value }))
     }
 }
-
-/// The models whose steady flows Newton steps find.
-const GASES: [&str; 2] = ["euler", "navier-stokes"];
 
 /// Whether a file asks for a march in time towards the steady state, by a key that belongs to one.
 fn marches(time: &Section<'_>, steady: &Section<'_>) -> bool {
@@ -380,34 +504,11 @@ fn marches(time: &Section<'_>, steady: &Section<'_>) -> bool {
 
 impl SteadySpec {
     fn read(time: &Section<'_>, model: &str) -> Result<Option<Self>, InputError> {
-        let Some(section) = time.section("steady")? else {
-            return Ok(None);
-        };
+        let Some(section) = STEADY.open(time)? else { return Ok(None) };
         section.of_model(model)?;
-        let tolerance = section.positive("tolerance")?;
-        if let Some(wide) = tolerance.as_ref().filter(|t| t.value >= 1.0) {
-            return Err(InputError::range(wide, "below 1, as it is relative to the largest residual"));
-        }
-        let damping = section.number("damping")?;
-        if let Some(short) = damping.as_ref().filter(|n| n.value < 10.0) {
-            return Err(InputError::range(short, "at least 10 steps"));
-        }
-        let forces = match section.section("forces")? {
-            Some(forces) => {
-                let tolerance = forces.positive("tolerance")?;
-                if let Some(wide) = tolerance.as_ref().filter(|t| t.value >= 1.0) {
-                    return Err(InputError::range(wide, "below 1, as it is relative to the forces"));
-                }
-                Some(SettledSpec {
-                    tolerance: tolerance.map_or(1e-3, |t| t.value),
-                    rows: forces.count("rows", 2)?.map_or(20, |n| n.value),
-                })
-            }
-            None => None,
-        };
-        let words = [("explicit", false), ("newton", true)];
-        let chosen = section.choice("solver", &words)?.map(|found| found.value);
-        let newton = chosen.unwrap_or_else(|| GASES.contains(&model) && !marches(time, &section));
+        let forces = FORCES.open(&section)?.map(|forces| SettledSpec::read(&forces)).transpose()?;
+        let chosen = SOLVER.read(&section)?.map(|found| found.value);
+        let newton = chosen.unwrap_or_else(|| GAS.contains(&model) && !marches(time, &section));
         if newton {
             section.exclusive("solver", "local_steps")?;
             section.exclusive("solver", "damping")?;
@@ -421,10 +522,64 @@ impl SteadySpec {
         Ok(Some(Self {
             newton,
             forces,
-            damping: damping.map(|n| n.value),
-            tolerance: tolerance.map_or(1e-10, |t| t.value),
-            max_steps: section.count("max_steps", 1)?.map_or(if newton { 200 } else { 100_000 }, |n| n.value),
-            local_steps: newton || section.flag("local_steps")?.is_some_and(|f| f.value),
+            damping: DAMPING.read(&section)?.map(|n| n.value),
+            tolerance: RESIDUAL.read(&section)?,
+            max_steps: MAX_STEPS.read(&section)?.map_or(if newton { 200 } else { 100_000 }, |n| n.value),
+            local_steps: LOCAL_STEPS.read(&section)? || newton,
         }))
+    }
+}
+
+impl SettledSpec {
+    fn read(forces: &Section<'_>) -> Result<Self, InputError> {
+        Ok(Self { tolerance: RANGE.read(forces)?, rows: ROWS.read(forces)? })
+    }
+}
+
+/// Writes out the steps with what the plan chose; `step` is in terms of the solver.
+pub(crate) fn write(
+    tree: &mut Tree,
+    setup: &Setup,
+    step: StepSize,
+    retries: u64,
+    steady: Option<SteadySpec>,
+) {
+    let newton = setup.newton.is_some();
+    match (&setup.law, &setup.implicit) {
+        _ if newton => {}
+        // Its order stands with its other parameters.
+        (Law::Incompressible(_), _) => {}
+        (_, Some(steps)) => SCHEME.write(tree, &Either::Implicit(steps.scheme)),
+        (_, None) => SCHEME.write(tree, &Either::Explicit(setup.scheme)),
+    }
+    match step {
+        _ if newton => {}
+        // A multiple of the spectral radius is not a CFL number.
+        StepSize::Cfl(_) if setup.step_measure == StepMeasure::Radius => CFL.write(tree, &None),
+        StepSize::Cfl(cfl) => CFL.write(tree, &Some(cfl)),
+        StepSize::Fixed(dt) => DT.write(tree, &dt),
+    }
+    if let Some(steps) = &setup.implicit {
+        TOLERANCE.write(tree, &steps.tolerance);
+    }
+    if retries > 0 {
+        RETRIES.write(tree, &(retries as usize));
+    }
+    let Some(steady) = steady else { return };
+    RESIDUAL.write(tree, &steady.tolerance);
+    MAX_STEPS.write(tree, &steady.max_steps);
+    if let Some(forces) = &steady.forces {
+        RANGE.write(tree, &forces.tolerance);
+        ROWS.write(tree, &forces.rows);
+    }
+    if let Some(newton) = &setup.newton {
+        START.write(tree, &newton.start);
+        GROWTH.write(tree, &newton.growth);
+    }
+    if setup.law.gas().is_some() {
+        SOLVER.write(tree, &newton);
+    }
+    if !matches!(setup.law, Law::Incompressible(_)) && !steady.newton {
+        LOCAL_STEPS.write(tree, &steady.local_steps);
     }
 }

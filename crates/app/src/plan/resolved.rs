@@ -4,8 +4,6 @@
 
 use std::path::Path;
 
-use dgsuite_timeint::StepSize;
-
 use super::TimePlan;
 use crate::file::every::AUTO;
 use crate::file::every::Every;
@@ -15,12 +13,12 @@ use crate::file::tree::Tree;
 use crate::models::state::InitialSpec;
 use crate::pipeline::physics::Model;
 use crate::pipeline::references::ReferenceSpec;
-use crate::pipeline::{Document, Pipeline, incompressible, space};
-use dgsuite_solve::flow::{Law, Precision, Setup, StepMeasure};
-use dgsuite_solve::incompressible::{Incompressible, Splitting, Subcycling};
+use crate::pipeline::{Document, Pipeline, incompressible, space, time};
+use dgsuite_solve::flow::{Law, Precision, Setup};
+use dgsuite_solve::incompressible::Incompressible;
 
 /// Returns the tree of the file with every default filled in.
-pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &TimePlan) -> Node {
+pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, steps: &TimePlan) -> Node {
     let mut tree = Tree::new(&document.root);
     tree.default("title", text(&pipeline.title));
     pipeline.mesh.write(&mut tree, &pipeline.base);
@@ -65,41 +63,7 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
         }
     }
     tables(&mut tree, &pipeline.references, &pipeline.constants, &pipeline.base);
-    let newton = setup.newton.is_some();
-    if !newton {
-        tree.default("time.scheme", text(&time.scheme));
-    }
-    match time.step {
-        _ if newton => {}
-        // A multiple of the spectral radius is not a CFL number.
-        StepSize::Cfl(_) if setup.step_measure == StepMeasure::Radius => tree.default("time.cfl", text(AUTO)),
-        StepSize::Cfl(cfl) => tree.default("time.cfl", number(cfl)),
-        StepSize::Fixed(dt) => tree.default("time.dt", number(dt)),
-    }
-    if let Some(steps) = setup.implicit {
-        tree.default("time.newton.tolerance", number(steps.tolerance));
-    }
-    if time.retries > 0 {
-        tree.default("time.retries", number(time.retries as f64));
-    }
-    if let Some(steady) = time.steady {
-        tree.default("time.steady.tolerance", number(steady.tolerance));
-        tree.default("time.steady.max_steps", number(steady.max_steps as f64));
-        if let Some(forces) = steady.forces {
-            tree.default("time.steady.forces.tolerance", number(forces.tolerance));
-            tree.default("time.steady.forces.rows", number(forces.rows as f64));
-        }
-        if let Some(newton) = setup.newton {
-            tree.default("time.newton.start", number(newton.start));
-            tree.default("time.newton.growth", number(newton.growth));
-            tree.default("time.steady.solver", text("newton"));
-        } else if setup.law.gas().is_some() {
-            tree.default("time.steady.solver", text("explicit"));
-        }
-        if !matches!(setup.law, Law::Incompressible(_)) && !steady.newton {
-            tree.default("time.steady.local_steps", Value::Bool(steady.local_steps));
-        }
-    }
+    time::write(&mut tree, setup, steps.step, steps.retries, steps.steady);
     tree.default("device", text(&setup.device.to_string()));
     tree.default("precision", text(if setup.precision == Precision::Double { "double" } else { "single" }));
     tree.default("threads", number(setup.threads as f64));
@@ -134,19 +98,7 @@ fn write_incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {
         tree.default("physics.buoyancy.reference", number(buoyancy.reference));
     }
     incompressible::write_space(tree, law, order);
-    match law.splitting {
-        Splitting::Dual => tree.default("time.splitting", text("dual")),
-        Splitting::PressureCorrection { rotational } => {
-            tree.default("time.rotational", Value::Bool(rotational));
-        }
-    }
-    match law.subcycles {
-        None => tree.default("time.subcycles", number(0.0)),
-        Some(Subcycling::Number(n)) => tree.default("time.subcycles", number(n as f64)),
-        Some(Subcycling::Cfl(None)) => tree.default("time.cfl", text(AUTO)),
-        Some(Subcycling::Cfl(Some(_))) => {}
-    }
-    tree.default("time.graded_start", Value::Bool(law.graded_start));
+    incompressible::write_time(tree, law);
     incompressible::write_solver(tree, law);
 }
 
