@@ -19,6 +19,7 @@ pub mod space;
 pub mod study;
 mod tables;
 pub mod time;
+pub mod top;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,13 +33,14 @@ use self::references::ReferenceSpec;
 use self::space::SpaceSpec;
 use self::study::StudySpec;
 use self::time::TimeSpec;
+pub use self::top::DeviceSpec;
+use self::top::{THREADS, TITLE};
 use crate::conditions::BoundarySpec;
 use crate::file::expression::Constants;
-use crate::file::keys::Scope;
 use crate::file::node::{Node, Value};
 use crate::file::problem::{InputError, Problem};
 use crate::file::section::Section;
-use crate::file::source::{Located, Place, Source};
+use crate::file::source::{Place, Source};
 use crate::models::state::InitialSpec;
 use crate::monitors::MonitorSpec;
 use crate::outputs::OutputSpec;
@@ -212,7 +214,7 @@ impl Document {
         let constants = Constants::read(self.root.get("constants"))?;
         let constants = constants.clone().with_tables(&Section::file(&self.root, &constants)?, &self.base)?;
         let top = Section::file(&self.root, &constants)?;
-        let device = device(&top)?;
+        let device = DeviceSpec::read(&top)?;
         let physics = PhysicsSpec::read(&top)?;
         let model = physics.model.name();
         // All sections except `physics`, which defines them, can use the names of a reference state.
@@ -230,18 +232,15 @@ impl Document {
         let follow = |law: &Incompressible| matches!(law.subcycles, Some(Subcycling::Cfl(_)));
         let follow = incompressible.as_ref().is_some_and(follow);
         let time = TimeSpec::read(&top, model, space.limiting.is_some(), follow)?;
-        let precision =
-            top.choice("precision", &[("double", Precision::Double), ("single", Precision::Single)])?;
-        if incompressible.is_some() {
-            in_double_precision(precision.as_ref(), "`solver.pressure.inner_precision`")?;
-        }
+        let of_preconditioner = incompressible.as_ref().map(|_| "`solver.pressure.inner_precision`");
+        let precision = top::precision(&top, of_preconditioner)?;
         let pipeline = Pipeline {
-            title: top.text("title")?.map_or_else(|| self.stem.clone(), |t| t.value),
+            title: TITLE.read(&top)?.map_or_else(|| self.stem.clone(), |t| t.value),
             mesh: MeshSpec::read(&top)?,
             initial: InitialSpec::read(&top)?,
             boundaries: BoundarySpec::read_all(&top, model)?,
-            precision: precision.map_or(Precision::Double, |p| p.value),
-            threads: top.count("threads", 0)?.map_or(0, |n| n.value),
+            precision,
+            threads: THREADS.read(&top)?,
             device,
             output: OutputSpec::read(&top)?,
             monitors: MonitorSpec::read_all(&top, model)?,
@@ -357,47 +356,6 @@ fn ci_block(root: &Node) -> Result<(Vec<Override>, Vec<Override>), InputError> {
         None => Vec::new(),
     };
     Ok((sets, checks))
-}
-
-/// Rejects single precision for models with linear solvers, of which `key` is that of the preconditioner.
-fn in_double_precision(precision: Option<&Located<Precision>>, key: &str) -> Result<(), InputError> {
-    match precision.filter(|precision| precision.value == Precision::Single) {
-        Some(single) => {
-            let instead = format!(
-                "the solution is in double precision; {key}: single (the default) makes the preconditioner single"
-            );
-            let problem = Problem::Unsupported { key: single.key.clone(), value: "single".into(), instead };
-            Err(InputError::at(&single.place, problem))
-        }
-        None => Ok(()),
-    }
-}
-
-/// Where the run computes, as written.
-#[derive(Clone, Debug, PartialEq)]
-pub enum DeviceSpec {
-    /// A GPU if one can be used, else the CPU.
-    Auto,
-    /// The CPU.
-    Cpu,
-    /// The GPU with this number, and where it was requested.
-    Cuda(usize, Place),
-}
-
-/// Reads `device`.
-fn device(top: &Section<'_>) -> Result<DeviceSpec, InputError> {
-    let Some(word) = top.text("device")? else { return Ok(DeviceSpec::Auto) };
-    match word.value.as_str() {
-        "auto" => return Ok(DeviceSpec::Auto),
-        "cpu" => return Ok(DeviceSpec::Cpu),
-        "cuda" => return Ok(DeviceSpec::Cuda(0, word.place)),
-        _ => {}
-    }
-    if let Some(Ok(n)) = word.value.strip_prefix("cuda:").map(str::parse) {
-        return Ok(DeviceSpec::Cuda(n, word.place));
-    }
-    let known = top.words("device", Scope::default()).into_iter().map(str::to_owned).collect();
-    Err(InputError::at(&word.place, Problem::UnknownValue { key: word.key, found: word.value, known }))
 }
 
 impl Pipeline {

@@ -507,8 +507,8 @@ impl<T: Clone + PartialEq> Key<T> {
     fn written(&self, value: &T) -> Option<Value> {
         let one = |way: &Way<T>| match way {
             Way::Parsed(words, parse, show) => {
-                let known = words.iter().find(|word| parse(word).as_ref() == Some(value));
-                known.map(|&word| word.to_owned()).or_else(|| show(value)).map(Value::Text)
+                let known = || words.iter().find(|word| parse(word).as_ref() == Some(value));
+                show(value).or_else(|| known().map(|&word| word.to_owned())).map(Value::Text)
             }
             Way::Whole(_, _, with) => (with.1)(value).map(|n| Value::Number(n as f64)),
             Way::Number(_, with) => (with.1)(value).map(Value::Number),

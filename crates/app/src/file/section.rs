@@ -148,11 +148,6 @@ impl<'a> Section<'a> {
         Ok(())
     }
 
-    /// The words that the table has for a key.
-    pub fn words(&self, key: &str, scope: Scope<'_>) -> Vec<&'static str> {
-        keys::at(&self.steps_to(key), scope).iter().flat_map(|key| key.words()).copied().collect()
-    }
-
     /// Verifies, in the tests of this crate only, that the table has a key with a kind of value.
     pub(crate) fn held(&self, key: &str, kind: impl Fn(&Kind) -> bool) {
         if cfg!(test) {

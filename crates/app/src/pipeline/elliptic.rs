@@ -15,13 +15,13 @@ use super::checks::CheckSpec;
 use super::mesh::MeshSpec;
 use super::references::ReferenceSpec;
 use super::study::StudySpec;
-use super::{DeviceSpec, Document, repair};
+use super::top::{DeviceSpec, THREADS, TITLE, precision};
+use super::{Document, repair};
 use crate::file::expression::Constants;
 use crate::file::problem::InputError;
 use crate::file::section::Section;
 use crate::file::source::Place;
 use crate::outputs::OutputSpec;
-use dgsuite_solve::flow::Precision;
 
 /// The word of the model.
 pub const MODEL: &str = "poisson";
@@ -96,12 +96,12 @@ impl Document {
         let physics = PoissonSpec::read(&top)?;
         let space = SipdgSpec::read(&top)?;
         let pipeline = EllipticPipeline {
-            title: top.text("title")?.map_or_else(|| self.stem.clone(), |t| t.value),
+            title: TITLE.read(&top)?.map_or_else(|| self.stem.clone(), |t| t.value),
             mesh: MeshSpec::read(&top)?,
             boundaries: BoundarySpec::read_all(&top, physics.exact.is_some())?,
             solver: solver::read(&top)?,
-            threads: top.count("threads", 0)?.map_or(0, |n| n.value),
-            device: super::device(&top)?,
+            threads: THREADS.read(&top)?,
+            device: DeviceSpec::read(&top)?,
             output: output(&top)?,
             checks: CheckSpec::read_all(&top)?,
             references: ReferenceSpec::read_all(&top)?,
@@ -134,9 +134,7 @@ fn without_time(top: &Section<'_>) -> Result<(), InputError> {
     if let Some(study) = top.section("study")?.filter(|study| study.has("continued")) {
         return Err(study.misplaced("continued", OWNER, marching));
     }
-    let precision =
-        top.choice("precision", &[("double", Precision::Double), ("single", Precision::Single)])?;
-    super::in_double_precision(precision.as_ref(), "`solver.inner_precision`")
+    precision(top, Some("`solver.inner_precision`")).map(drop)
 }
 
 fn output(top: &Section<'_>) -> Result<OutputSpec, InputError> {

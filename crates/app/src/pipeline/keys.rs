@@ -14,14 +14,15 @@ use crate::file::key::Declared;
 use crate::file::keys::Row;
 pub use crate::file::keys::{KeysError, Scope};
 use crate::pipeline::elliptic::solver;
-use crate::pipeline::{elliptic, incompressible, mesh, space, time};
+use crate::pipeline::{elliptic, incompressible, mesh, space, time, top};
 use crate::{conditions, monitors, outputs, own};
 
 /// Makes the table known to the readers of sections; every reader of a file calls this first.
 pub fn install() {
     let rows = |rows: &'static [Row]| rows.iter().copied();
     let of = |keys: &'static [&'static dyn Declared]| keys.iter().map(|key| key.row());
-    let all = rows(general::FIRST)
+    let all = of(top::KEYS)
+        .chain(rows(general::FIRST))
         .chain(of(mesh::KEYS))
         .chain(rows(physics::KEYS))
         .chain(of(space::KEYS))

@@ -13,14 +13,14 @@ use crate::file::tree::Tree;
 use crate::models::state::InitialSpec;
 use crate::pipeline::physics::Model;
 use crate::pipeline::references::ReferenceSpec;
-use crate::pipeline::{Document, Pipeline, incompressible, space, time};
-use dgsuite_solve::flow::{Law, Precision, Setup};
+use crate::pipeline::{Document, Pipeline, incompressible, space, time, top};
+use dgsuite_solve::flow::{Law, Setup};
 use dgsuite_solve::incompressible::Incompressible;
 
 /// Returns the tree of the file with every default filled in.
 pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, steps: &TimePlan) -> Node {
     let mut tree = Tree::new(&document.root);
-    tree.default("title", text(&pipeline.title));
+    top::TITLE.write(&mut tree, &pipeline.title);
     pipeline.mesh.write(&mut tree, &pipeline.base);
     match pipeline.physics.model {
         Model::Advection { .. } => {}
@@ -64,9 +64,8 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, steps: &
     }
     tables(&mut tree, &pipeline.references, &pipeline.constants, &pipeline.base);
     time::write(&mut tree, setup, steps.step, steps.retries, steps.steady);
-    tree.default("device", text(&setup.device.to_string()));
-    tree.default("precision", text(if setup.precision == Precision::Double { "double" } else { "single" }));
-    tree.default("threads", number(setup.threads as f64));
+    top::DEVICE.write(&mut tree, &Some(setup.device));
+    top::write(&mut tree, setup.precision, setup.threads);
     tree.set("output.directory", text("."));
     tree.into_root()
 }

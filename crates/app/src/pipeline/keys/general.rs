@@ -1,35 +1,12 @@
-//! Keys of the top level, `checks`, `references`, `study` and `ci`.
+//! Keys of `constants`, `tables`, `checks`, `references`, `study` and `ci`.
 
 use crate::file::keys::Absent::{Nothing, Required, Says, Value};
-use crate::file::keys::Kind::{Flag, List, Number, Section, Text, Whole, Words};
+use crate::file::keys::Kind::{Flag, List, Number, Section, Text, Whole};
 use crate::file::keys::Range::{Above, Any, AtLeast};
-use crate::file::keys::{EXPLICIT, FLOW, IMPLICIT, Row, row};
+use crate::file::keys::{FLOW, Row, row};
 
-/// The keys that a file begins with.
+/// The keys behind those of the top level.
 pub(super) const FIRST: &[Row] = &[
-    row("title", &[Text], Says("the file's name"), "The title of the case, for reports and pictures."),
-    row(
-        "device",
-        &[Words(&["auto", "cpu", "cuda", "cuda:N"])],
-        Value("auto"),
-        "Where the run computes. `auto` is an NVIDIA GPU if one can be used, else the CPU; `cuda:1` is the \
-         second GPU.",
-    ),
-    row("precision", &[Words(&["double", "single"])], Value("double"), "The arithmetic of the solution.")
-        .of(EXPLICIT),
-    row(
-        "precision",
-        &[Words(&["double"])],
-        Value("double"),
-        "The arithmetic of the solution. `solver.inner_precision` is that of the preconditioner.",
-    )
-    .of(IMPLICIT),
-    row(
-        "threads",
-        &[Whole(0, usize::MAX)],
-        Value("0"),
-        "The number of CPU threads, of each rank if there are several; 0 stands for all cores, which ranks share.",
-    ),
     row("constants", &[Section], Nothing, "Names for numbers, which every expression of the file may use."),
     row(
         "constants.<name>",

@@ -2,16 +2,17 @@
 
 use crate::file::node::Node;
 use crate::file::tree::Tree;
-use crate::pipeline::Document;
 use crate::pipeline::elliptic::EllipticPipeline;
 use crate::pipeline::elliptic::solver::OF_POISSON;
+use crate::pipeline::{Document, top};
 use crate::plan::resolved::{number, tables, text};
 use dgsuite_solve::elliptic::EllipticSetup;
+use dgsuite_solve::flow::Precision;
 
 /// Returns the tree of the file with every default filled in.
 pub(super) fn resolve(document: &Document, file: &EllipticPipeline, setup: &EllipticSetup) -> Node {
     let mut tree = Tree::new(&document.root);
-    tree.default("title", text(&file.title));
+    top::TITLE.write(&mut tree, &file.title);
     file.mesh.write(&mut tree, &file.base);
     tables(&mut tree, &file.references, &file.constants, &file.base);
     tree.default("physics.kappa", number(1.0));
@@ -19,9 +20,10 @@ pub(super) fn resolve(document: &Document, file: &EllipticPipeline, setup: &Elli
     tree.default("physics.forcing", text("exact"));
     file.space.write(&mut tree);
     OF_POISSON.write(&mut tree, &setup.solver);
-    tree.set("device", text(&setup.device.to_string()));
-    tree.default("precision", text("double"));
-    tree.default("threads", number(file.threads as f64));
+    if let Some((path, device)) = top::DEVICE.entry(&Some(setup.device)) {
+        tree.set(path, device);
+    }
+    top::write(&mut tree, Precision::Double, file.threads);
     tree.set("output.directory", text("."));
     tree.into_root()
 }
