@@ -360,6 +360,27 @@ fn derivatives_of_forces_are_those_of_converged_runs() {
     assert_eq!(of("unused", "cd"), 0.0);
 }
 
+/// A run that was continued where nothing was left to do forgot to what its residual was relative, so that the
+/// next one took the residual of rounding for its largest, and found neither an end nor derivatives.
+#[test]
+fn derivatives_are_those_of_one_run_after_restarts_of_a_steady_state() {
+    let case = Case::new(&BUMP.replace("fields: none, checkpoint: none", "fields: none"));
+    let names = ["--set", "time.steady.sensitivities=[alpha]"];
+    let of = |summary: &_| number(summary, "/forces/ymin/sensitivities/alpha/cl");
+    let whole = of(&case.run(&names));
+    let steps = number(&case.run(&["--set", "output.directory=out/parts"]), "/newton/steps");
+    let parts = [&names[..], &["--set", "output.directory=out/parts", "--restart", "latest"]].concat();
+    for _ in 0..3 {
+        let summary = case.run(&parts);
+        assert_eq!(number(&summary, "/newton/steps"), steps);
+        let again = of(&summary);
+        assert!((again / whole - 1.0).abs() < 1e-7, "{again} {whole}");
+    }
+    assert_eq!(case.dgsuite(&["report", "out/parts"]).code, 0);
+    let page = std::fs::read_to_string(case.path("out/parts/report.html")).unwrap();
+    assert!(page.contains("derivative of the lift coefficient by alpha, ymin"), "{page:.500}");
+}
+
 #[test]
 fn derivatives_are_refused_by_name_where_there_are_none() {
     let case = Case::new(BUMP);

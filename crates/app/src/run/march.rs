@@ -309,6 +309,8 @@ impl<'a> March<'a> {
         if let Some(progress) = saved.and_then(|saved| sections::steady(saved, self.solver.variables().len()))
         {
             steady = steady.resume(progress);
+            // For the checkpoint of a run that has no step to take.
+            outputs.steady = steady.progress();
         }
         let mut ratio = 1.0;
         let mut mean = Vec::new();

@@ -62,7 +62,7 @@ pub(super) fn rows(summary: &Value, folder: &Path) -> [Vec<(String, String)>; 2]
     [rows, details]
 }
 
-/// The coefficients of a boundary with their spread, and its Strouhal number.
+/// The coefficients of a boundary with their spread, its Strouhal number, and derivatives.
 fn of_forces(boundary: &str, forces: &Value, folder: &Path, summary: &Value) -> Vec<(String, String)> {
     let table = forces["table"].as_str().and_then(|name| {
         // A name of this program has no separators; another one is not followed.
@@ -96,6 +96,12 @@ fn of_forces(boundary: &str, forces: &Value, folder: &Path, summary: &Value) -> 
         let resolution = forces["strouhal_resolution"].as_f64().unwrap_or(0.0);
         let value = format!("{} ± {} (resolution)", number(strouhal), number(rounded(resolution)));
         rows.push((format!("Strouhal number of the lift, {boundary}"), value));
+    }
+    for (by, derivatives) in forces["sensitivities"].as_object().into_iter().flatten() {
+        for (key, name) in named.into_iter().filter(|(key, _)| *key != "cs" || in_space) {
+            let Some(slope) = derivatives[key].as_f64() else { continue };
+            rows.push((format!("derivative of the {name} coefficient by {by}, {boundary}"), number(slope)));
+        }
     }
     rows
 }
@@ -314,7 +320,8 @@ mod tests {
                 "body": { "cd": 1.5, "cl": 0.1, "cs": 0.0, "cm": 0.0, "table": "forces", "wetted_area": 3.0 },
                 "wing": { "cd": 1.5, "cl": 0.1, "table": "../forces", "from": 20.0,
                     "mean": { "cd": 0.131, "cl": 0.0 }, "deviation": { "cd": 0.002, "cl": 0.2 },
-                    "strouhal": 0.1643, "strouhal_resolution": 0.0104 },
+                    "strouhal": 0.1643, "strouhal_resolution": 0.0104,
+                    "sensitivities": { "alpha": { "cd": 5e-4, "cl": 0.021, "cs": 0.0, "heat": 2.0 } } },
             },
         });
         let [rows, details] = super::rows(&summary, folder.path());
@@ -328,6 +335,8 @@ mod tests {
                 ("drag coefficient, wing", "0.131 ± 0.002 (mean from t = 20)"),
                 ("lift coefficient, wing", "0.0 ± 0.2 (mean from t = 20)"),
                 ("Strouhal number of the lift, wing", "0.1643 ± 0.01 (resolution)"),
+                ("derivative of the drag coefficient by alpha, wing", "5.0000e-4"),
+                ("derivative of the lift coefficient by alpha, wing", "0.021"),
                 ("error of rho, L² norm", "0.5"),
             ]
         );
