@@ -317,6 +317,7 @@ impl Plan {
             };
             return Err(InputError::at(&newton.place, Problem::Unsupported { key, value, instead }));
         }
+        warnings.extend(time::lost_energy(&time, &setup));
         if let Some(name) = pipeline.time.sensitivities.first()
             && let Some(instead) = dgsuite_solve::implicit::lacks_responses(&setup)
         {

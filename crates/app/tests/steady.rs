@@ -95,6 +95,46 @@ fn local_steps_that_fail_are_repeated_with_half_their_size() {
     assert!(newest(&stopped) == newest(&whole), "the states differ");
 }
 
+/// A lid over a box with a warm wall; the cells grow away from the floor.
+const LID: &str = "\
+title: A lid
+mesh: { generate: { shape: quad, max: [1, 1], cells: [3, 3] }, map: { order: 1, y: y^2 } }
+physics: { model: navier-stokes, reference: { mach: 0.3, reynolds: 5, length: 1 } }
+space: { order: 1 }
+initial: { rho: rho_ref, u: 0, v: 0, p: p_ref }
+boundaries:
+  xmin: { type: no-slip-wall, temperature: T_ref }
+  xmax: { type: no-slip-wall, temperature: 1.2*T_ref }
+  ymin: { type: no-slip-wall, temperature: T_ref }
+  ymax: { type: no-slip-wall, temperature: T_ref, velocity: ['16*(x*(1 - x))^2', 0] }
+time: { steady: { tolerance: 1e-9 } }
+output: { fields: none }
+monitors: [ { forces: { boundary: ymax, every_steps: 10 } } ]
+";
+
+/// Local steps changed the mass, and with it the pressure of the steady state.
+#[test]
+fn local_steps_between_walls_keep_the_mass_on_which_the_flow_depends() {
+    let case = Case::new(LID);
+    let local = ["--set", "time.steady.local_steps=true"];
+    let (newton, explicit) = (case.run(&[]), case.run(&local));
+    for of in ["cd", "cl", "cm", "heat"] {
+        let [a, b] = [&newton, &explicit].map(|summary| number(summary, &format!("/forces/ymax/{of}")));
+        assert!((a - b).abs() < 1e-7 * a.abs() && a != 0.0, "{of}: {a} and {b}");
+    }
+    let lost = number(&explicit, "/conservation/rho");
+    assert!(lost < 1e-14, "{lost:e}");
+    // In two parts too.
+    case.dgsuite(&[&["run", "case.yaml", "--set", "time.steady.max_steps=105"][..], &local].concat());
+    let parts = case.run(&[&local[..], &["--restart", "latest"]].concat());
+    assert_eq!(parts["forces"], explicit["forces"]);
+    // Nothing sets the energy between walls without a temperature.
+    let boundaries = "boundaries={ xmin: &a { type: no-slip-wall }, xmax: *a, ymin: *a, ymax: *a }";
+    let said = case.dgsuite(&["check", "case.yaml", local[0], local[1], "--set", boundaries]);
+    let told = said.stdout + &said.stderr;
+    assert!(said.code == 0 && told.contains("local steps do not keep the energy"), "{told}");
+}
+
 /// A viscous stream over a plate, that becomes steady.
 const PLATE: &str = "\
 title: A stream over a plate

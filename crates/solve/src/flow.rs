@@ -23,6 +23,7 @@
 mod ahead;
 mod attempt;
 mod boundary_points;
+mod closed;
 mod damping;
 mod drive;
 mod failure;

@@ -76,7 +76,7 @@ pub fn lacks(setup: &Setup) -> Option<String> {
 }
 
 /// Whether no mass comes in or goes out: the steady state then depends on the mass at the start.
-fn is_closed(setup: &Setup) -> bool {
+pub(crate) fn is_closed(setup: &Setup) -> bool {
     let wall = |kind: &BoundaryKind| {
         use BoundaryKind::{CurvedSlipWall, NoSlipWall, SlipWall, Symmetry};
         matches!(kind, SlipWall | CurvedSlipWall { .. } | Symmetry | NoSlipWall { .. })
@@ -86,8 +86,10 @@ fn is_closed(setup: &Setup) -> bool {
     !sources && setup.boundaries.iter().all(|(_, kind)| wall(kind))
 }
 
-/// Whether walls let neither mass nor heat through.
-fn is_insulated(setup: &Setup) -> bool {
+/// Whether walls let neither mass nor heat through. The steady state then depends on mass and energy at the
+/// start, which steps of different size in each element do not keep.
+#[must_use]
+pub fn is_insulated(setup: &Setup) -> bool {
     let given = |kind: &BoundaryKind| matches!(kind, BoundaryKind::NoSlipWall { temperature: Some(_), .. });
     is_closed(setup) && !setup.boundaries.is_empty() && !setup.boundaries.iter().any(|(_, kind)| given(kind))
 }

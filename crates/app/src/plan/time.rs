@@ -7,7 +7,7 @@ use crate::models::state::InitialSpec;
 use crate::monitors::MonitorPlan;
 use crate::pipeline::Pipeline;
 use crate::pipeline::time::{AdaptiveSpec, SteadySpec, StepSpec};
-use dgsuite_solve::flow::StepMeasure;
+use dgsuite_solve::flow::{Setup, StepMeasure};
 
 /// Time stepping, resolved.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +66,16 @@ pub(super) fn late_means(pipeline: &Pipeline, end: Option<f64>) -> Vec<String> {
         Some(format!("{key} {from} is not before the end, {end}: there will be no means"))
     };
     averages.chain(monitors).filter_map(late).collect()
+}
+
+/// Warns of local steps where the steady state depends on the energy at the start.
+pub(super) fn lost_energy(time: &TimePlan, setup: &Setup) -> Option<String> {
+    let locally = time.steady.is_some_and(|steady| steady.local_steps && !steady.newton);
+    (locally && setup.law.gas().is_some() && dgsuite_solve::implicit::is_insulated(setup)).then(|| {
+        "local steps do not keep the energy between walls of which none has a temperature, and the steady state \
+         depends on it: `time.steady: { solver: explicit }` without `local_steps` keeps it"
+            .to_owned()
+    })
 }
 
 /// The largest implicit step by default, in explicit ones.

@@ -317,6 +317,10 @@ impl<'a> March<'a> {
         loop {
             let step = self.now().step;
             let looks = spec.newton || step.is_multiple_of(RESIDUAL_INTERVAL);
+            if looks && spec.local_steps && !spec.newton && self.solver.keep_mass()? {
+                self.limit = self.solver.stable_dt()?;
+                self.trail.lose();
+            }
             if looks || step >= spec.max_steps as u64 {
                 let residual = self.solver.residual()?;
                 let verdict = match looks {

@@ -1,7 +1,6 @@
 //! Damping of oscillations on the way to a steady state.
 
 use super::{Flow, SystemError};
-use crate::state::basis_name;
 
 impl Flow {
     /// Draws the state towards its mean over past steps, and the mean towards the state (selective frequency
@@ -33,11 +32,6 @@ impl Flow {
             *u -= change;
             *m += change;
         }
-        self.engine.set_own_canonical(&state).ok_or_else(|| SystemError::Coefficients {
-            found: state.len(),
-            order: self.setup.order,
-            basis: basis_name(self.engine.discretization().representation()),
-            wanted: Some(self.engine.discretization().dofs()),
-        })
+        self.replace(&state)
     }
 }
