@@ -45,6 +45,7 @@ MESHES = [
     ("annulus-fuhry", "annulus-fuhry", 2, 1, 4.1, 0),
     ("forward-step", "forward-step", 2, 1, 4.1, 1),
     ("cylinder", "cylinder", 2, 3, 4.1, 1),
+    ("cylinder-gao", "cylinder-gao", 2, 3, 4.1, 1),
     ("channel-cylinder", "channel-cylinder", 2, 3, 4.1, 1),
     ("channel-cylinder-3d", "channel-cylinder-3d", 3, 2, 4.1, 1),
     ("circular-cylinder", "circular-cylinder", 2, 3, 4.1, 1),

@@ -400,8 +400,8 @@ fn derivatives_of_forces_are_those_of_converged_runs() {
     assert_eq!(of("unused", "cd"), 0.0);
 }
 
-/// A run that was continued where nothing was left to do forgot to what its residual was relative, so that the
-/// next one took the residual of rounding for its largest, and found neither an end nor derivatives.
+/// A run that was continued where nothing was left to do forgot to what its residual was relative, so that
+/// the next one took the residual of rounding for its largest, and found neither an end nor derivatives.
 #[test]
 fn derivatives_are_those_of_one_run_after_restarts_of_a_steady_state() {
     let case = Case::new(&BUMP.replace("fields: none, checkpoint: none", "fields: none"));
