@@ -140,6 +140,8 @@ pub struct Plan {
     pub conditions: Conditions,
     /// The constants by which forces of the steady state are differentiated.
     pub sensitivities: Vec<Located<String>>,
+    /// The orders below that of the run, at which Newton steps begin.
+    pub lower_orders: std::ops::Range<usize>,
     /// Formulas that are evaluated while the run goes.
     pub formulas: Vec<RunningFormula>,
 }
@@ -370,6 +372,7 @@ impl Plan {
             conditions,
             formulas: formulas::running(&pipeline)?,
             sensitivities: pipeline.time.sensitivities,
+            lower_orders: pipeline.time.from_order.unwrap_or(pipeline.space.order)..pipeline.space.order,
         };
         plan.times_are_possible(start, &document.root)?;
         Ok(plan)

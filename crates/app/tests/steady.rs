@@ -421,6 +421,34 @@ fn derivatives_are_those_of_one_run_after_restarts_of_a_steady_state() {
     assert!(page.contains("derivative of the lift coefficient by alpha, ymin"), "{page:.500}");
 }
 
+/// The residual at the end is relative to that of the state at the start, as without lower orders.
+#[test]
+fn newton_steps_from_lower_orders_find_the_same_flow_in_fewer_steps() {
+    let case = Case::new(&BUMP.replace("fields: none, checkpoint: none", "fields: none"));
+    let set = |order: &str| format!("time.newton.from_order={order}");
+    let of = |summary: &_| ["cd", "cl", "cm"].map(|of| number(summary, &format!("/forces/ymin/{of}")));
+    let plain = case.run(&[]);
+    let lower = case.run(&["--set", &set("0")]);
+    let orders = lower["newton"]["lower_orders"].as_array().unwrap();
+    assert_eq!(orders.iter().map(|of| number(of, "/order")).collect::<Vec<_>>(), [0.0, 1.0]);
+    assert!(orders.iter().all(|of| number(of, "/residual") <= 1e-2), "{orders:?}");
+    let [few, many] = [&lower, &plain].map(|summary| number(summary, "/newton/linear_iterations"));
+    assert!(few < many, "{few} and {many}");
+    assert!(number(&lower, "/newton/history/residual/0") < 0.2, "{lower}");
+    for (a, b) in of(&lower).into_iter().zip(of(&plain)) {
+        assert!((a / b - 1.0).abs() < 1e-8, "{a} and {b}");
+    }
+    // What is continued has its state.
+    case.dgsuite(&["run", "case.yaml", "--set", &set("0"), "--set", "time.steady.max_steps=4"]);
+    let parts = case.run(&["--set", &set("0"), "--restart", "latest"]);
+    let close = of(&parts).into_iter().zip(of(&lower)).all(|(a, b)| (a / b - 1.0).abs() < 1e-8);
+    assert!(parts["newton"]["lower_orders"].is_null() && close, "{parts}");
+    // An order that is not lower changes nothing.
+    assert_eq!(case.run(&["--set", &set("2")])["forces"], plain["forces"]);
+    let refused = case.dgsuite(&["check", "case.yaml", "--set", "time.scheme=rk4", "--set", &set("1")]);
+    assert!(refused.code == 2 && refused.stderr.contains("time.newton"), "{}", refused.stderr);
+}
+
 #[test]
 fn derivatives_are_refused_by_name_where_there_are_none() {
     let case = Case::new(BUMP);

@@ -24,6 +24,7 @@ mod ahead;
 mod attempt;
 mod boundary_points;
 mod closed;
+mod continuation;
 mod damping;
 mod drive;
 mod failure;

@@ -34,6 +34,8 @@ pub struct TimeSpec {
     pub steady: Option<SteadySpec>,
     /// The constants by which forces of the steady state are differentiated.
     pub sensitivities: Vec<Located<String>>,
+    /// The order at which Newton steps begin.
+    pub from_order: Option<usize>,
     /// Newton steps towards the steady state, with the place that asks for them.
     pub newton: Option<Located<Newton>>,
     /// Implicit steps in time, with the place that asks for them.
@@ -230,6 +232,13 @@ keys! { KEYS:
         .text("The factor by which steps grow at least after a whole step; they grow tenfold that at most, \
                as the residual falls.")
         .default(4.0);
+    FROM_ORDER: Key<usize> = key("time.newton.from_order")
+        .whole(0, usize::MAX)
+        .of(GAS)
+        .says("`space.order`")
+        .text("Newton steps to a steady state begin at this order, and go on with the next one whenever the \
+               residual has fallen to a hundredth, up to `space.order`. A run that is continued has its state \
+               already.");
     LOCAL_STEPS: Usual<bool> = key("time.steady.local_steps")
         .flag()
         .of(EXPLICIT)
@@ -304,6 +313,10 @@ impl TimeSpec {
         let steady = SteadySpec::read(&section, model)?;
         let sensitivities = sensitivities(top, &section, steady.is_some_and(|steady| steady.newton))?;
         let newton = newton(&section, steady.is_some_and(|steady| steady.newton), implicit.is_some())?;
+        let from_order = match NEWTON.open(&section)? {
+            Some(section) => FROM_ORDER.read(&section)?.map(|order| order.value),
+            None => None,
+        };
         if let Some(dt) = section.entry("dt").filter(|_| steady.is_some_and(|steady| steady.local_steps)) {
             // With local steps the elements have no common step.
             let (first, second) = (section.key("dt"), section.key("steady.local_steps"));
@@ -323,6 +336,7 @@ impl TimeSpec {
             steady,
             sensitivities,
             newton,
+            from_order,
             implicit,
             retries,
             place: section.place().clone(),
@@ -422,7 +436,7 @@ fn implicit(
     };
     let mut tolerance = None;
     if let Some(section) = &section {
-        if let Some(key) = ["start", "growth"].into_iter().find(|key| section.has(key)) {
+        if let Some(key) = ["start", "growth", "from_order"].into_iter().find(|key| section.has(key)) {
             return Err(steady(section, key));
         }
         tolerance = TOLERANCE.read(section)?;

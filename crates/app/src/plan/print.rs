@@ -442,7 +442,13 @@ fn step_line(plan: &Plan, steps: FirstSteps) -> String {
 fn time_line(plan: &Plan, steps: FirstSteps) -> String {
     let time = &plan.time;
     let mut text = match &plan.setup.newton {
-        Some(newton) => format!("implicit, first step {} times the explicit one", short(newton.start)),
+        Some(newton) => {
+            let from = match plan.lower_orders.is_empty() {
+                true => String::new(),
+                false => format!(" from order {}", plan.lower_orders.start),
+            };
+            format!("implicit{from}, first step {} times the explicit one", short(newton.start))
+        }
         None => step_line(plan, steps),
     };
     if let Some(steady) = &time.steady {

@@ -1,8 +1,10 @@
 //! The run of a model in time: set-up, march, results, summary.
 
 mod backflow;
+mod beside;
 mod doubts;
 mod failure;
+mod lower_orders;
 mod sensitivities;
 mod summary;
 
@@ -13,6 +15,7 @@ use dgsuite_timeint::{StepSize, TimePoint};
 use serde_json::{Map, Value};
 
 use self::failure::explain;
+use self::lower_orders::LowerOrders;
 use self::sensitivities::Varied;
 use self::summary::Facts;
 use super::counts::{Counts, Tally};
@@ -43,6 +46,8 @@ pub struct FlowRun {
     pub description: Description,
     /// The set-ups beside this one, by which forces are differentiated.
     varied: Vec<Varied>,
+    /// The set-ups of lower orders, at which Newton steps begin.
+    lower: LowerOrders,
     /// How the state of a checkpoint was projected, in words.
     projection: Option<String>,
     /// Seconds of the set-up, and of its first part: reading the mesh and making the plan.
@@ -70,6 +75,7 @@ impl FlowRun {
             None => Plan::new(document, choices)?,
         };
         let varied = Varied::all(document, choices, &plan)?;
+        let lower = LowerOrders::new(document, choices, &plan)?;
         let plan_s = start.elapsed().as_secs_f64();
         if let Some(comm) = &choices.comm {
             same_kind_of_device(comm.as_ref(), plan.setup.device)?;
@@ -108,7 +114,18 @@ impl FlowRun {
         let stable_cfl = solver.stable_cfl().ok();
         let stable_dt = doubts::stable_step(&plan, &mut solver);
         let setup_s = start.elapsed().as_secs_f64();
-        Ok(Self { plan, solver, description, varied, projection, setup_s, plan_s, stable_cfl, stable_dt })
+        Ok(Self {
+            plan,
+            solver,
+            description,
+            varied,
+            lower,
+            projection,
+            setup_s,
+            plan_s,
+            stable_cfl,
+            stable_dt,
+        })
     }
 
     /// The time of a step with this CPU, from one evaluation of the rates, and that of the whole run; `None`
@@ -222,6 +239,7 @@ impl Run for FlowRun {
         let mut last = Values::default();
         let mut counts = Counts::default();
         let mut output_s = 0.0;
+        let mut lower = Vec::new();
         let mut explained = false;
         let opened = Outputs::open(plan, directory.clone(), &self.solver, start);
         let opened = match self.solver.any(opened.is_err()) {
@@ -230,7 +248,9 @@ impl Run for FlowRun {
             Err(lost) => opened.and(Err(lost.into())),
         };
         let outcome = opened.and_then(|mut outputs| {
+            let first = self.lower.find(&mut self.solver, log, &mut lower)?;
             let mut march = March::new(plan, &mut self.solver, log, description.dofs)?;
+            march.first = first;
             let result = march.run(&mut outputs);
             end = march.now();
             tally = march.tally.clone();
@@ -269,6 +289,7 @@ impl Run for FlowRun {
             plan_s: self.plan_s,
             output_s,
             last: &last,
+            lower: &lower,
         };
         let mut summary = summary::facts(&facts, &self.solver);
         let failure = outcome.as_ref().err().map(ToString::to_string);

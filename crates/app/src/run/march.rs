@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use crate::communication::{Communication, so_far};
 use dgsuite_timeint::{
-    Adaptive, Controller, Patience, Schedule, Steady, StepSize, TimePoint, Tolerance, Verdict, same_time,
+    Adaptive, Controller, Patience, Progress, Schedule, Steady, StepSize, TimePoint, Tolerance, Verdict,
+    same_time,
 };
 
 use super::counts::Tally;
@@ -70,6 +71,8 @@ pub struct March<'a> {
     careful: u64,
     /// The step of the states at boundaries at CFL number one, if they do not depend on time.
     entering: Option<f64>,
+    /// The residuals of the initial state, where steps of lower orders have changed it.
+    pub(crate) first: Option<Vec<f64>>,
     /// The last steps before the current state.
     pub(crate) trail: Trail,
     /// The counters.
@@ -125,6 +128,7 @@ impl<'a> March<'a> {
             paced,
             careful: 0,
             entering: None,
+            first: None,
             trail: Trail::default(),
             tally: Tally::default(),
         })
@@ -311,6 +315,9 @@ impl<'a> March<'a> {
             steady = steady.resume(progress);
             // For the checkpoint of a run that has no step to take.
             outputs.steady = steady.progress();
+        }
+        if let Some(reference) = self.first.take() {
+            steady = steady.resume(Progress { reference, best: f64::INFINITY, since: self.now().step });
         }
         let mut ratio = 1.0;
         let mut mean = Vec::new();

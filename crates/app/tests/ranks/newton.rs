@@ -37,6 +37,19 @@ monitors:
 ";
 
 #[test]
+fn newton_steps_from_lower_orders_on_ranks_leave_the_tables_of_one() {
+    let case = Case::new(PLATE);
+    let set = ["--set", "time.newton.from_order=0"];
+    let whole = alone(&case, &[&set[..], &["--output", "one"]].concat());
+    let arguments = [&["--output", "two", "--set", "threads=1"][..], &set].concat();
+    let Some(output) = on_ranks(&case, 2, &arguments) else { return };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(tables(&case, "two"), tables(&case, "one"));
+    let [one, two] = [&whole, &case.summary("two")].map(|summary| summary["newton"]["lower_orders"].clone());
+    assert!(one == two && one.as_array().is_some_and(|orders| orders.len() == 2), "{one} {two}");
+}
+
+#[test]
 fn newton_steps_on_ranks_leave_the_files_of_one_and_continue_on_any_number() {
     let case = Case::new(PLATE);
     let whole = alone(&case, &["--output", "one"]);

@@ -15,12 +15,7 @@ impl Flow {
     /// # Errors
     /// [`SystemError::Coefficients`] if their number differs.
     pub fn set_own_coefficients(&mut self, values: &[f64]) -> Result<(), SystemError> {
-        self.engine.set_own_canonical(values).ok_or_else(|| SystemError::Coefficients {
-            found: values.len(),
-            order: self.setup.order,
-            basis: String::new(),
-            wanted: None,
-        })
+        self.replace(values)
     }
 
     /// The rate `R(t, u)` of the coefficients of this rank's elements, in canonical order. Collective.

@@ -195,7 +195,7 @@ physics:
   reference: { mach: 0.1, reynolds: 10, length: 1, pressure: 1, temperature: 1, direction: [1, 0] }
 initial: { exact: { name: couette, u: 1 } }
 constants: { a: 1 }
-time: { steady: { solver: newton, tolerance: 1e-6, sensitivities: [a] }, newton: { start: 5, growth: 2 } }
+time: { steady: { solver: newton, tolerance: 1e-6, sensitivities: [a] }, newton: { start: 5, growth: 2, from_order: 1 } }
 ",
     "
 mesh: { file: a.msh }

@@ -74,7 +74,7 @@ pub(super) fn explain(
         }
         log.warn(match stagnant.is_some() {
             _ if plan.setup.newton.is_some() => {
-                "hint: if shares of steps are small, try a smaller time.newton.growth or start from the flow of a lower space.order (study.continued); if linear iterations are at their limit, a finer mesh or solver: explicit; the flow may have no steady state"
+                "hint: if shares of steps are small, try a smaller time.newton.growth or begin at a lower order (time.newton.from_order: 0); if linear iterations are at their limit, a finer mesh or solver: explicit; the flow may have no steady state"
             }
             true => "hint: the flow may have no steady state here; try time.steady.damping, local steps, a lower space.order, or a larger tolerance",
             false => "hint: continue with --restart latest and a larger time.steady.max_steps, or allow a larger tolerance; time.steady.damping damps waves",

@@ -12,11 +12,11 @@
 
 use serde_json::{Map, Value, json};
 
+use super::beside::plan_with;
 use crate::file::problem::{InputError, Problem};
 use crate::file::source::Located;
 use crate::monitors::Values;
 use crate::pipeline::Document;
-use crate::pipeline::overrides::Override;
 use crate::plan::{Choices, Plan};
 use crate::run::RunError;
 use crate::run::log::Log;
@@ -51,15 +51,8 @@ impl Varied {
         let known = plan.outline.constants.values().iter().find(|(of, _)| *of == name.value);
         let value = known.map_or(0.0, |(_, value)| *value);
         let change = if value == 0.0 { CHANGE } else { CHANGE * value.abs() };
-        // The state is that of the run.
-        let choices = Choices { restart: None, project: false, ..choices.clone() };
         let beside = |value: f64| -> Result<Plan, InputError> {
-            let to = Override::parse(&format!("constants.{}={value:?}", name.value))?;
-            let case = document.case(&[to])?;
-            let mut other = match &choices.comm {
-                Some(comm) => Plan::on_ranks(&case, &choices, comm)?,
-                None => Plan::new(&case, &choices)?,
-            };
+            let other = plan_with(document, choices, plan, &format!("constants.{}={value:?}", name.value))?;
             if other.outline.mesh_digest != plan.outline.mesh_digest {
                 let instead = format!(
                     "the mesh depends on `{0}`: two runs with other values of `constants.{0}` show its effect",
@@ -68,7 +61,6 @@ impl Varied {
                 let (key, value) = (name.key.clone(), name.value.clone());
                 return Err(InputError::at(&name.place, Problem::Unsupported { key, value, instead }));
             }
-            other.setup.mesh = plan.setup.mesh.clone();
             Ok(other)
         };
         let plans = [beside(value + change)?, beside(value - change)?];

@@ -36,6 +36,8 @@ pub(super) struct Facts<'a> {
     pub(super) output_s: f64,
     /// Last values of the monitors.
     pub(super) last: &'a Values,
+    /// What Newton steps at lower orders took before the first step.
+    pub(super) lower: &'a [Value],
 }
 
 /// Returns the summary without its status, errors and checks.
@@ -132,6 +134,9 @@ pub(super) fn facts(facts: &Facts<'_>, solver: &Flow) -> Map<String, Value> {
         }
         if let (false, Value::Object(taken)) = (facts.tally.newton.is_empty(), &mut taken) {
             taken.insert("history".to_owned(), history(facts.tally));
+        }
+        if let (false, Value::Object(taken)) = (facts.lower.is_empty(), &mut taken) {
+            taken.insert("lower_orders".to_owned(), json!(facts.lower));
         }
         put("newton", taken);
     }
