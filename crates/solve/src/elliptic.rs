@@ -37,6 +37,7 @@ pub(crate) mod shapes;
 mod solved;
 mod stored;
 mod watched;
+mod work;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -60,6 +61,7 @@ use self::parts::Constants;
 pub use self::shapes::{THIN, aspect_ratio, is_thin};
 pub use self::solved::{BadDatum, Imbalance, Solved};
 pub use self::stored::{LAW, Stored};
+pub use self::work::weights;
 use super::device::Device;
 use super::precision::Precision;
 use super::rank_mesh::ROOT;

@@ -16,7 +16,7 @@ pub use self::incompressible::{
 use self::own::{Flux, OwnCondition};
 pub use self::scalars::{MOST_SCALARS, Scalar, ScalarCondition, ScalarData, TEMPERATURE};
 use super::device::Device;
-use super::elliptic::linelets;
+use super::elliptic::{linelets, weights};
 use super::error::SystemError;
 pub use super::precision::Precision;
 use super::rank_mesh::RankMesh;
@@ -625,15 +625,18 @@ impl Setup {
     /// The part of each element of the whole mesh, with one part for each rank.
     pub fn partition(&self) -> Result<Partition, SystemError> {
         let (mesh, space) = (self.mesh.seen(), self.space());
-        let sizes: Vec<f64> = mesh.sets.iter().map(|set| cost(&space, set.shape, set.order)).collect();
-        let weight = |element: usize| sizes[mesh.locate(element).0];
         if let Law::Incompressible(_) = self.law {
             // Lines of thin elements are not cut.
             let lines = linelets(mesh).map_err(|error| SystemError::Elliptic(Box::new(error)))?;
-            if !lines.is_empty() {
-                return Ok(Partition::along_chains(mesh, self.comm.size(), weight, &lines)?);
-            }
+            let weights = weights(mesh, self.order, self.device, &lines);
+            let weight = |element: usize| weights[element];
+            return Ok(match lines.is_empty() {
+                true => Partition::new(mesh, self.comm.size(), self.cutting, weight)?,
+                false => Partition::along_chains(mesh, self.comm.size(), weight, &lines)?,
+            });
         }
+        let sizes: Vec<f64> = mesh.sets.iter().map(|set| cost(&space, set.shape, set.order)).collect();
+        let weight = |element: usize| sizes[mesh.locate(element).0];
         Ok(Partition::new(mesh, self.comm.size(), self.cutting, weight)?)
     }
 

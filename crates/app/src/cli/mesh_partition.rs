@@ -14,7 +14,8 @@ use dgsuite_ops::Scheme;
 use super::mesh_cells::{self, Values};
 use crate::file::number::grouped;
 use dgsuite_output::writer::VtuOptions;
-use dgsuite_solve::elliptic::linelets;
+use dgsuite_solve::elliptic::{linelets, weights};
+use dgsuite_solve::flow::Device;
 use dgsuite_solve::setup::cost;
 
 #[derive(Debug, Args)]
@@ -24,11 +25,12 @@ pub(super) struct PartitionArgs {
     /// Number of parts, one for each rank
     #[arg(long, value_name = "N")]
     parts: usize,
-    /// The way: curve, ranges of the Hilbert curve; graph, by METIS; lines, the same curve, but never through
-    /// a line of thin elements: that of Poisson's equation and of incompressible flow
-    #[arg(long, default_value = "curve", value_parser = ["curve", "graph", "lines"])]
-    method: String,
-    /// Polynomial degree, for the sizes of the messages
+    /// One way alone: curve, ranges of the Hilbert curve, for compressible flow; graph, the same by METIS;
+    /// lines, that of Poisson's equation and of incompressible flow, never through a line of thin elements
+    /// (default: curve and lines)
+    #[arg(long, value_parser = ["curve", "graph", "lines"])]
+    method: Option<String>,
+    /// Polynomial degree, for the loads and the sizes of the messages
     #[arg(long, default_value_t = 3)]
     order: usize,
     /// The picture of the parts for ParaView (default: the name of the mesh with `.parts.vtu`, in this
@@ -47,24 +49,36 @@ const LISTED: usize = 16;
 pub(super) fn describe(args: &PartitionArgs) -> anyhow::Result<String> {
     let mut mesh = Mesh::read(&args.file)?;
     mesh.renumber(SpaceFillingCurve::Hilbert);
+    let mesh = Arc::new(mesh);
+    let mut out =
+        format!("{}: {} elements in {} parts\n", args.file.display(), grouped(mesh.n_elements()), args.parts);
+    let mut fields = Vec::new();
+    if args.method.as_deref() != Some("lines") {
+        fields.push(("part", of_flow(args, &mesh, &mut out)?));
+    }
+    if matches!(args.method.as_deref(), None | Some("lines")) {
+        let name = if fields.is_empty() { "part" } else { "part_lines" };
+        fields.push((name, of_solvers(args, &mesh, &mut out)?));
+    }
+    draw(args, &mesh, &fields, &mut out)?;
+    Ok(out)
+}
+
+/// The parts of compressible flow and of advection.
+fn of_flow(args: &PartitionArgs, mesh: &Mesh, out: &mut String) -> anyhow::Result<Partition> {
     let space = Scheme::modal(args.order);
     let weights: Vec<f64> = mesh.sets.iter().map(|set| cost(&space, set.shape, set.order)).collect();
     let weight = |element: usize| weights[mesh.locate(element).0];
-    if args.method == "lines" {
-        return of_solvers(args, &Arc::new(mesh));
-    }
-    let (cutting, how) = match args.method.as_str() {
-        "graph" => (Cutting::Graph, "by METIS"),
+    let (cutting, how) = match args.method.as_deref() {
+        Some("graph") => (Cutting::Graph, "by METIS"),
         _ => (Cutting::Curve, "along the Hilbert curve"),
     };
-    let partition = Partition::new(&mesh, args.parts, cutting, weight)?;
-    let statistics = partition.statistics(&mesh, weight);
-    let bytes = message_bytes(&mesh, &partition, args.order);
-    let mut out = format!(
-        "{}: {} elements in {} parts, cut {how}\n\n part    elements   load   cut faces  neighbours  bytes a stage\n",
-        args.file.display(),
-        grouped(mesh.n_elements()),
-        args.parts
+    let partition = Partition::new(mesh, args.parts, cutting, weight)?;
+    let statistics = partition.statistics(mesh, weight);
+    let bytes = message_bytes(mesh, &partition, args.order);
+    let _ = writeln!(
+        out,
+        "\nCompressible flow: cut {how}\n part    elements   load   cut faces  neighbours  bytes a stage"
     );
     let row = |out: &mut String, name: &str, i: usize| {
         let _ = writeln!(
@@ -78,18 +92,18 @@ pub(super) fn describe(args: &PartitionArgs) -> anyhow::Result<String> {
         );
     };
     for part in 0..args.parts.min(LISTED) {
-        row(&mut out, &part.to_string(), part);
+        row(out, &part.to_string(), part);
     }
     if args.parts > LISTED {
         let most = (0..args.parts).max_by_key(|&i| statistics.cuts[i]).unwrap_or(0);
         let _ = writeln!(out, "  ... part {most} has the most cut faces:");
-        row(&mut out, &most.to_string(), most);
+        row(out, &most.to_string(), most);
     }
     let worst = statistics.load.iter().copied().fold(0.0, f64::max);
     let cut = statistics.cuts.iter().sum::<usize>() / 2;
     let _ = writeln!(
         out,
-        "\nlargest load {worst:.3} of the mean; {} of {} faces are cut ({:.2} %)",
+        "largest load {worst:.3} of the mean, in unknowns; {} of {} faces are cut ({:.2} %)",
         grouped(cut),
         grouped(mesh.faces.len()),
         100.0 * cut as f64 / mesh.faces.len().max(1) as f64
@@ -99,41 +113,46 @@ pub(super) fn describe(args: &PartitionArgs) -> anyhow::Result<String> {
         "bytes are those of a gas in double precision at order {}; viscous terms send them twice",
         args.order
     );
-    draw(args, &mesh, &partition, &mut out)?;
-    Ok(out)
+    Ok(partition)
 }
 
-/// Writes the picture of the parts and says where.
-fn draw(args: &PartitionArgs, mesh: &Mesh, partition: &Partition, out: &mut String) -> anyhow::Result<()> {
+/// Writes the picture of the parts, with a field for each partition, and says where.
+fn draw(
+    args: &PartitionArgs,
+    mesh: &Mesh,
+    partitions: &[(&str, Partition)],
+    out: &mut String,
+) -> anyhow::Result<()> {
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{stem}.parts.vtu")));
-    let part = partition.of().iter().map(|&part| i64::from(part)).collect();
-    mesh_cells::elements(mesh, &[("part", Values::Integer(part))]).write(&path, &VtuOptions::default())?;
-    let _ = writeln!(out, "the parts are shown in {}", path.display());
+    let numbers = |partition: &Partition| partition.of().iter().map(|&part| i64::from(part)).collect();
+    let fields: Vec<_> = partitions.iter().map(|(name, p)| (*name, Values::Integer(numbers(p)))).collect();
+    mesh_cells::elements(mesh, &fields).write(&path, &VtuOptions::default())?;
+    let _ = writeln!(out, "\nthe parts are shown in {}", path.display());
     Ok(())
 }
 
 /// The parts of elliptic problems and of incompressible flow: each has its elements and one layer beyond
 /// them, which a product brings up to date.
-fn of_solvers(args: &PartitionArgs, mesh: &Arc<Mesh>) -> anyhow::Result<String> {
+fn of_solvers(args: &PartitionArgs, mesh: &Arc<Mesh>, out: &mut String) -> anyhow::Result<Partition> {
     let lines = linelets(mesh)?;
-    let unknowns = |element: usize| lattice_len(mesh.shape(element), args.order);
-    let partition = Partition::along_chains(mesh, args.parts, |element| unknowns(element) as f64, &lines)?;
+    let weights = weights(mesh, args.order, Device::Cpu, &lines);
+    let partition = Partition::along_chains(mesh, args.parts, |element| weights[element], &lines)?;
+    let load = partition.statistics(mesh, |element| weights[element]).load;
     let shares = Shares::new(mesh, &partition, args.order);
     let n = args.parts;
-    let mean = shares.unknowns.iter().sum::<usize>() as f64 / n as f64;
-    let mut out = format!(
-        "{}: {} elements in {n} parts, cut along the Hilbert curve, not through any of {} lines\n\n part    elements   load       layer  neighbours  bytes a product\n",
-        args.file.display(),
-        grouped(mesh.n_elements()),
+    let _ = writeln!(
+        out,
+        "\nPoisson's equation and incompressible flow: cut along the Hilbert curve, not through any of {} lines\n part    elements   load    unknowns       layer  neighbours  bytes a product",
         grouped(lines.len()),
     );
     let mut row = |name: &str, i: usize| {
         let _ = writeln!(
             out,
-            "{name:>5} {:>11} {:>6.3} {:>11} {:>11} {:>16}",
+            "{name:>5} {:>11} {:>6.3} {:>11} {:>11} {:>11} {:>16}",
             grouped(shares.elements[i]),
-            shares.unknowns[i] as f64 / mean,
+            load[i],
+            grouped(shares.unknowns[i]),
             grouped(shares.layer[i]),
             shares.neighbours[i].len(),
             grouped(shares.bytes[i])
@@ -144,14 +163,13 @@ fn of_solvers(args: &PartitionArgs, mesh: &Arc<Mesh>) -> anyhow::Result<String> 
         let most = (0..n).max_by_key(|&i| shares.bytes[i]).unwrap_or(0);
         row("most", most);
     }
-    let largest = shares.unknowns.iter().copied().max().unwrap_or(0) as f64 / mean;
+    let largest = load.iter().copied().fold(0.0, f64::max);
     let _ = writeln!(
         out,
-        "\nlargest load {largest:.3} of the mean, in unknowns; the layer is work that two ranks do\nbytes are those of one vector in double precision at order {}; multigrid sends most in single precision",
+        "largest load {largest:.3} of the mean, in measured times of smoothing on a CPU; the layer is work that two ranks do\nbytes are those of one vector in double precision at order {}; multigrid sends most in single precision",
         args.order
     );
-    draw(args, mesh, &partition, &mut out)?;
-    Ok(out)
+    Ok(partition)
 }
 
 /// What each part has and sends.

@@ -8,7 +8,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dgsuite_amg::{Preconditioner, Transfer};
-use dgsuite_basis::lattice::lattice_len;
 use dgsuite_gpu::comm::{Communicator, Joint};
 use dgsuite_gpu::{GpuError, Host, HostVector};
 use dgsuite_mesh::Partition;
@@ -17,6 +16,7 @@ use dgsuite_ops::{OpsError, Sample, agree};
 
 use super::bridge::Operator;
 use super::machine::Number;
+use super::work::weights;
 use super::{BadDatum, EllipticCondition, EllipticError, EllipticSetup, SmootherKind};
 use crate::rank_mesh::ROOT;
 use crate::words::gathered::{merge_samples, write_samples};
@@ -47,10 +47,10 @@ pub(super) fn operators(
         SmootherKind::Linelets => whole.linelets().clone(),
         _ => Linelets::default(),
     };
-    // Work is in proportion to unknowns.
-    let weight = |element: usize| lattice_len(setup.mesh.shape(element), setup.order) as f64;
+    let chains = lines.elements();
+    let weights = weights(&setup.mesh, setup.order, setup.device, &chains);
     let joint = Arc::new(Joint::new(Arc::clone(comm)));
-    let ranks = Partition::along_chains(&setup.mesh, comm.size(), weight, &lines.elements())
+    let ranks = Partition::along_chains(&setup.mesh, comm.size(), |element| weights[element], &chains)
         .map_err(EllipticError::from)
         .and_then(|partition| Ok(EllipticRanks::new(Arc::clone(&setup.mesh), partition, &lines, joint)?));
     let ranks = Arc::new(agree(comm.as_ref(), ranks)?);
