@@ -270,8 +270,9 @@ impl Plan {
         let first = pipeline.boundaries.first().map_or(&pipeline.place, |spec| &spec.name.place);
         let exact = exact(&monitors, initial_spec, &initial);
         let mesh_digest = mesh.digest();
-        let Found { restart, projected, place: restart_place } =
-            restart::read(&pipeline, choices, &directory, &law, mesh_digest)?;
+        let found = restart::read(&pipeline, choices, &directory, &law, mesh_digest)?;
+        restart::same_scalars(&found, &law, mesh.dim(), &pipeline.physics.place)?;
+        let Found { restart, projected, place: restart_place } = found;
         let former = restart::former(restart.as_ref(), &directory, choices)?;
         let start = restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
         let time = time_plan(&pipeline, start)?;

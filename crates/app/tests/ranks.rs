@@ -15,6 +15,8 @@ mod newton;
 mod parts;
 #[path = "ranks/poisson.rs"]
 mod poisson;
+#[path = "ranks/restarts.rs"]
+mod restarts;
 #[path = "support/case.rs"]
 mod support;
 #[path = "ranks/walls.rs"]

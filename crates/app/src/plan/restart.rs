@@ -75,6 +75,23 @@ pub(super) fn read(
     Ok(Found { restart: Some((file, saved)), projected: !same, place })
 }
 
+/// Rejects a checkpoint of incompressible flow with another number of scalars than the run has: there are
+/// three sums for each velocity component, for the pressure and for each scalar.
+///
+/// # Errors
+/// [`CheckpointProblem::Mismatch`] at the model.
+pub(super) fn same_scalars(found: &Found, law: &Law, dim: usize, place: &Place) -> Result<(), InputError> {
+    let (Some((file, saved)), Law::Incompressible(law)) = (&found.restart, law) else { return Ok(()) };
+    let [found, wanted] = [(saved.state.tally.len() / 3).saturating_sub(dim + 1), law.scalars.len()];
+    if found == wanted {
+        return Ok(());
+    }
+    let what = "a number of scalars, the temperature included, of";
+    let problem = CheckpointProblem::Mismatch { what, found: found.to_string(), wanted: wanted.to_string() };
+    let error = CheckpointError { path: file.clone(), problem };
+    Err(InputError::at(place, Problem::Restart { error }))
+}
+
 /// Warns if a checkpoint of the same law has other parameters: its unknowns then mean another pressure or
 /// temperature.
 pub(super) fn other_law(file: &Path, saved: &Checkpoint, law: &Law) -> Option<String> {
