@@ -5,7 +5,7 @@
     tools/kill-ranks.py 20 --devices 0,1 --plane nccl     by NCCL (peer, staged)
     tools/kill-ranks.py 200 --how sockets --device cpu    processes of a launcher without MPI, here on the CPU
     tools/kill-ranks.py 20 --how mpi --device cuda        under DGSUITE_MPIEXEC
-    tools/kill-ranks.py 40 --how sockets --device cpu --model incompressible     (or newton)
+    tools/kill-ranks.py 40 --how sockets --device cpu --model incompressible     (newton, poisson)
     target/release/examples/emulate tools/kill-ranks.py 20 --devices 0,0      on the emulated device
 
 Each trial starts a run, waits until it computes (every fifth trial: a random time), and sends SIGKILL to one of its
@@ -66,7 +66,17 @@ output: { fields: none, checkpoint: { every_steps: 2, keep: 2 } }
 monitors: [ { residual: { every_steps: 1 } } ]
 threads: 1
 """
-CASES = {"euler": CASE, "incompressible": INCOMPRESSIBLE, "newton": NEWTON}
+# Without a preconditioner, so that there are many iterations.
+POISSON = """\
+mesh: { generate: { shape: tri, cells: [CELLS, CELLS] } }
+physics: { model: poisson, forcing: sin(3*x)*cos(2*y) }
+space: { order: 8 }
+boundaries: { xmin: { type: dirichlet, u: 0 }, xmax: { type: dirichlet, u: 0 }, ymin: { type: dirichlet, u: 0 }, ymax: { type: dirichlet, u: 0 } }
+solver: { tolerance: 1e-13, max_iterations: 10000000, preconditioner: none }
+output: { fields: none }
+threads: 1
+"""
+CASES = {"euler": CASE, "incompressible": INCOMPRESSIBLE, "newton": NEWTON, "poisson": POISSON}
 # What says that a rank is lost: our words, and those of mpiexec.
 WORDS = ("has ended", "does not answer", "did not answer", "EXIT CODE", "exited on signal", "Killed")
 
@@ -133,6 +143,7 @@ class Run:
 
     def __init__(self, options, folder, trial):
         self.folder, self.results = folder, folder / "out"
+        self.stationary = options.model == "poisson"
         shutil.rmtree(self.results, ignore_errors=True)
         self.text = open(folder / "said.txt", "w+b")
         arguments = [program(), "run", str(folder / "case.yaml"), "--output", str(self.results)]
@@ -155,6 +166,10 @@ class Run:
         self.tops.append(subprocess.Popen(arguments, env=env, stdin=subprocess.DEVNULL, stdout=self.text, stderr=self.text, start_new_session=True))
 
     def computes(self):
+        # A problem without steps has no table before its end.
+        log = self.results / "log.txt"
+        if self.stationary:
+            return log.exists() and "set-up in" in log.read_text()
         table = self.results / "monitors/residual.csv"
         return table.exists() and table.read_bytes().count(b"\n") > 2
 
