@@ -255,17 +255,24 @@ impl Ranks {
         Ok(Whole { summary, dofs: counts[0] as usize, bytes: counts[1] as usize })
     }
 
-    /// The smallest step of all ranks, or the bad state of the first rank that has one.
-    pub(crate) fn agree_on_step(&self, smallest: f64, bad: Option<&OpsError>) -> Result<f64, OpsError> {
-        let rank = self.comm().rank() as f64;
-        let mut values = [-smallest, if bad.is_some() { -rank } else { f64::NEG_INFINITY }];
+    /// The smallest step of all ranks, or, if a rank has a bad state in an element of its mesh, that of the
+    /// element with the lowest number in the whole mesh.
+    pub(crate) fn agree_on_step(
+        &self,
+        smallest: f64,
+        bad: Option<(usize, &OpsError)>,
+    ) -> Result<f64, OpsError> {
+        let none = f64::NEG_INFINITY;
+        let own = bad.map_or(none, |(element, _)| -f64::from(self.elements()[element]));
+        let mut values = [-smallest, own];
         self.comm().max(&mut values)?;
-        if values[1] == f64::NEG_INFINITY {
+        if values[1] == none {
             return Ok(-values[0]);
         }
-        let first = (-values[1]) as usize;
-        let mut message = bad.map_or_else(Vec::new, encode);
-        self.comm().broadcast(first, &mut message)?;
+        let mut first = [if own == values[1] { -(self.comm().rank() as f64) } else { none }];
+        self.comm().max(&mut first)?;
+        let mut message = bad.map_or_else(Vec::new, |(_, error)| encode(error));
+        self.comm().broadcast((-first[0]) as usize, &mut message)?;
         Err(decode(&message))
     }
 

@@ -322,14 +322,16 @@ impl<T: PackScalar> CudaDiscretization<T> {
         }
         let bad = if found.good { None } else { self.bad_slot(u)? };
         match (self.description.ranks(), bad) {
-            (Some(ranks), bad) => ranks.agree_on_step(found.limit, bad.as_ref()),
-            (None, Some(bad)) => Err(bad),
+            (Some(ranks), bad) => {
+                ranks.agree_on_step(found.limit, bad.as_ref().map(|(element, error)| (*element, error)))
+            }
+            (None, Some((_, bad))) => Err(bad),
             (None, None) => Ok(found.limit),
         }
     }
 
-    /// The first bad state of this rank, if it has one.
-    fn bad_slot(&mut self, u: &DeviceBuffer<T>) -> Result<Option<OpsError>, OpsError> {
+    /// The first bad state of this rank, with its element, if there is one.
+    fn bad_slot(&mut self, u: &DeviceBuffer<T>) -> Result<Option<(usize, OpsError)>, OpsError> {
         // Slots are numbered within groups: find the first group that has a bad one.
         let mut begin = 0;
         for g in 0..self.groups.len() {
@@ -342,7 +344,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
                 let state = u.to_vec()?;
                 let group = &self.description.groups[g];
                 let own = &state[group.offset..group.offset + group.state.len()];
-                return Ok(Some(self.description.bad_state(group, own, slot as usize)));
+                let error = self.description.bad_state(group, own, slot as usize);
+                return Ok(Some((group.elements[slot as usize] as usize, error)));
             }
             begin = end;
         }

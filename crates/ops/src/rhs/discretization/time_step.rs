@@ -23,10 +23,12 @@ impl<T: PackScalar> Discretization<T> {
     /// a CFL number, `1/Δt = (2p + 1)/h (λ + ν σ/τ)`. Reactions add their largest stiffness to `1/Δt`.
     ///
     /// # Errors
-    /// [`OpsError::State`] for the first element whose state is not finite or not admissible.
+    /// [`OpsError::State`] for the element with the lowest number in the whole mesh among those whose state
+    /// is not finite or not admissible.
     pub fn time_step(&self, u: &[T], mut local: Option<&mut Vec<f64>>) -> Result<f64, OpsError> {
         let unit = |group: &Group<T>, slot: usize| group.bounds[slot].unit(self.measure, self.scheme.order);
-        let (mut smallest, mut worst) = (f64::INFINITY, None);
+        let mut smallest = f64::INFINITY;
+        let mut worst: Option<(usize, OpsError)> = None;
         if let Some(steps) = local.as_deref_mut() {
             steps.clear();
         }
@@ -43,7 +45,8 @@ impl<T: PackScalar> Discretization<T> {
                         let (s, a) = (speed[lane].to_f64(), admissible[lane].to_f64());
                         let slot = block * lanes + lane;
                         if !(s.is_finite() && a > 0.0) {
-                            bad = bad.or(Some(slot));
+                            let found = (group.elements[slot], slot);
+                            bad = Some(bad.map_or(found, |first: (u32, usize)| first.min(found)));
                         } else if s > 0.0 {
                             dt = dt.min(unit(group, slot) / s);
                         }
@@ -52,8 +55,7 @@ impl<T: PackScalar> Discretization<T> {
                 (dt, bad)
             };
             let chunks = blocks.div_ceil(CHUNK);
-            // `min` is exact, so the order of the reduction does not matter; the first bad slot is the one
-            // with the smallest number.
+            // `min` is exact, so the order of the reduction does not matter.
             let (dt, bad) = self.host.install(|| {
                 (0..chunks).into_par_iter().map(chunk).reduce(
                     || (f64::INFINITY, None),
@@ -61,15 +63,17 @@ impl<T: PackScalar> Discretization<T> {
                         (
                             a.0.min(b.0),
                             match (a.1, b.1) {
-                                (Some(x), Some(y)) => Some(usize::min(x, y)),
+                                (Some(x), Some(y)) => Some(x.min(y)),
                                 (x, y) => x.or(y),
                             },
                         )
                     },
                 )
             });
-            if let (Some(slot), None) = (bad, &worst) {
-                worst = Some(self.bad_state(group, state, slot));
+            if let Some((element, slot)) = bad
+                && worst.as_ref().is_none_or(|(first, _)| (element as usize) < *first)
+            {
+                worst = Some((element as usize, self.bad_state(group, state, slot)));
             }
             smallest = smallest.min(dt);
             if let Some(steps) = local.as_deref_mut() {
@@ -82,8 +86,8 @@ impl<T: PackScalar> Discretization<T> {
         }
         let smallest = self.limited_by_reactions(smallest);
         match &self.ranks {
-            Some(ranks) => ranks.agree_on_step(smallest, worst.as_ref()),
-            None => worst.map_or(Ok(smallest), Err),
+            Some(ranks) => ranks.agree_on_step(smallest, worst.as_ref().map(|(e, error)| (*e, error))),
+            None => worst.map_or(Ok(smallest), |(_, error)| Err(error)),
         }
     }
 
