@@ -343,7 +343,7 @@ impl Plan {
             device: setup.device,
             device_note,
             available: memory::available(),
-            memory: Load::of_flow(&pipeline).needed(&memory::in_sets(&setup.mesh.set_sizes())) / parts as f64,
+            memory: Load::of_flow(&pipeline).on_each(parts, &memory::in_sets(&setup.mesh.set_sizes())),
             warnings,
             directory,
             former,

@@ -183,7 +183,10 @@ impl EllipticPlan {
             device,
             device_note,
             available: memory::available(),
-            memory: load.needed(&memory::in_sets(&setup.mesh.set_sizes())),
+            memory: load.on_each(
+                choices.comm.as_ref().map_or(1, |comm| comm.size()),
+                &memory::in_sets(&setup.mesh.set_sizes()),
+            ),
             warnings,
             directory,
             former: choices.former(),

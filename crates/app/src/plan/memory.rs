@@ -277,6 +277,22 @@ impl Load {
         PROGRAM + elements.iter().map(|&(shape, n)| n * self.of(shape, fits)).sum::<f64>()
     }
 
+    /// Returns the bytes that each of several ranks is expected to need, with equal parts of such elements.
+    /// Solvers with an elliptic operator also have the whole mesh on each, with operators of order 1 on it
+    /// and the levels below.
+    #[must_use]
+    pub fn on_each(&self, ranks: usize, elements: &[(Shape, f64)]) -> f64 {
+        let share = PROGRAM + (self.needed(elements) - PROGRAM) / ranks as f64;
+        let whole = Self { order: 1, unknowns: |_| 1, vectors: 1, family: Family::Elliptic, ..*self };
+        let whole = Self { written: 0, averaged: 0, saved: 0, newton: None, steps: None, ..whole };
+        match self.family {
+            Family::Incompressible | Family::Elliptic if ranks > 1 => {
+                share + whole.needed(elements) - PROGRAM
+            }
+            _ => share,
+        }
+    }
+
     /// Rejects elements that need more memory than is available.
     ///
     /// # Errors
@@ -432,6 +448,28 @@ mod tests {
         ] {
             let ratio = Load { vectors: 1, ..load(order, |_| 1, family) }.of(shape, true) / measured;
             assert!((0.8..1.2).contains(&ratio), "{family:?}, {shape}, order {order}: {ratio}");
+        }
+    }
+
+    /// Poisson's equation in boxes: the largest resident set of a rank, in MiB.
+    #[test]
+    fn estimates_of_a_rank_are_near_what_was_measured() {
+        for (shape, elements, order, measured) in [
+            (Shape::Triangle, 28_800.0, 2, [112.0, 111.0]),
+            (Shape::Triangle, 28_800.0, 5, [141.0, 121.0]),
+            (Shape::Quadrilateral, 22_500.0, 2, [133.0, 129.0]),
+            (Shape::Quadrilateral, 22_500.0, 5, [163.0, 153.0]),
+            (Shape::Tetrahedron, 10_368.0, 2, [90.0, 89.0]),
+            (Shape::Tetrahedron, 10_368.0, 5, [141.0, 118.0]),
+            (Shape::Hexahedron, 8_000.0, 2, [174.0, 172.0]),
+            (Shape::Hexahedron, 8_000.0, 5, [235.0, 222.0]),
+        ] {
+            let load = Load { vectors: 1, ..load(order, |_| 1, Family::Elliptic) };
+            for (ranks, measured) in [2, 4].into_iter().zip(measured) {
+                let expected = load.on_each(ranks, &[(shape, elements)]) / (1024.0 * 1024.0);
+                let ratio = expected / measured;
+                assert!((0.7..1.4).contains(&ratio), "{shape}, order {order}, {ranks} ranks: {ratio}");
+            }
         }
     }
 
