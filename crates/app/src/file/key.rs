@@ -10,6 +10,7 @@
 //!
 //! The row of the table, with which the file's keys are known and documented, follows from the declaration.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 
 use super::expression::wrong_type;
@@ -24,12 +25,6 @@ use super::tree::Tree;
 pub trait Declared: Sync {
     /// The row of the table.
     fn row(&self) -> Row;
-}
-
-impl Declared for Row {
-    fn row(&self) -> Row {
-        *self
-    }
 }
 
 /// Declares the keys of a section in the order of the table, and the list of them.
@@ -127,6 +122,13 @@ impl Key<String> {
     /// A number or a formula, with the names that it may use.
     pub const fn formula(self, names: &'static str) -> Self {
         self.or(Way::Text(Kind::Formula(names), Between(|text| text, |text| Some(text.clone()))))
+    }
+}
+
+impl Key<Cow<'static, str>> {
+    /// A number or a formula that may have a default, with the names that it may use.
+    pub const fn formula_with_default(self, names: &'static str) -> Self {
+        self.or(Way::Text(Kind::Formula(names), Between(Cow::Owned, |text| Some(text.to_string()))))
     }
 }
 
@@ -531,16 +533,23 @@ impl<T: Clone + PartialEq> Key<T> {
 
     /// Writes a value where the file has none.
     pub fn write(&self, tree: &mut Tree, value: &T) {
-        if let Some(written) = self.written(value) {
-            tree.default(self.path, written);
-        }
+        self.write_at(tree, self.path, value);
     }
 
     /// Does the same for one of the names at the end of the path.
     pub fn write_as(&self, tree: &mut Tree, name: &str, value: &T) {
         let above = self.path.rsplit_once('.').map_or("", |(above, _)| above);
+        self.write_at(tree, &format!("{above}.{name}"), value);
+    }
+
+    /// Does the same in the section `above`, one of those of the path.
+    pub fn write_below(&self, tree: &mut Tree, above: &str, value: &T) {
+        self.write_at(tree, &format!("{above}.{}", self.name()), value);
+    }
+
+    fn write_at(&self, tree: &mut Tree, path: &str, value: &T) {
         if let Some(written) = self.written(value) {
-            tree.default(&format!("{above}.{name}"), written);
+            tree.default(path, written);
         }
     }
 

@@ -14,7 +14,7 @@ use crate::file::key::Declared;
 use crate::file::keys::Row;
 pub use crate::file::keys::{KeysError, Scope};
 use crate::pipeline::elliptic::solver;
-use crate::pipeline::{elliptic, incompressible, mesh, space, time, top};
+use crate::pipeline::{closure, elliptic, incompressible, mesh, space, time, top};
 use crate::{conditions, monitors, outputs, own};
 
 /// Makes the table known to the readers of sections; every reader of a file calls this first.
@@ -25,6 +25,8 @@ pub fn install() {
         .chain(rows(general::FIRST))
         .chain(of(mesh::KEYS))
         .chain(rows(physics::KEYS))
+        .chain(of(closure::KEYS))
+        .chain(rows(physics::OTHERS))
         .chain(of(space::KEYS))
         .chain(of(elliptic::space::KEYS))
         .chain(of(incompressible::SPACE))

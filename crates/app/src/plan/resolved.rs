@@ -13,7 +13,7 @@ use crate::file::tree::Tree;
 use crate::models::state::InitialSpec;
 use crate::pipeline::physics::Model;
 use crate::pipeline::references::ReferenceSpec;
-use crate::pipeline::{Document, Pipeline, incompressible, space, time, top};
+use crate::pipeline::{Document, Pipeline, closure, incompressible, space, time, top};
 use dgsuite_solve::flow::{Law, Setup};
 use dgsuite_solve::incompressible::Incompressible;
 
@@ -24,12 +24,12 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, steps: &
     pipeline.mesh.write(&mut tree, &pipeline.base);
     match pipeline.physics.model {
         Model::Advection { .. } => {}
-        Model::Incompressible { .. } => closure(&mut tree, setup),
+        Model::Incompressible { .. } => closure::write(&mut tree, setup),
         Model::Euler { gamma, .. } => tree.default("physics.gamma", number(gamma)),
         Model::NavierStokes { gamma, prandtl, .. } => {
             tree.default("physics.gamma", number(gamma));
             tree.default("physics.prandtl", number(prandtl));
-            closure(&mut tree, setup);
+            closure::write(&mut tree, setup);
             if let Some(drive) = setup.drive {
                 tree.default(
                     "physics.flow_rate.heat",
@@ -68,20 +68,6 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, steps: &
     top::write(&mut tree, setup.precision, setup.threads);
     tree.set("output.directory", text("."));
     tree.into_root()
-}
-
-/// The closure with its numbers.
-fn closure(tree: &mut Tree, setup: &Setup) {
-    let Some(closure) = setup.law.closure() else {
-        tree.default("physics.closure", text("none"));
-        return;
-    };
-    let key = |name: &str| format!("physics.closure.{}.{name}", closure.closure.name());
-    tree.default(&key("constant"), number(closure.constant));
-    if setup.filter_width.is_none() {
-        tree.default(&key("length"), text("delta"));
-    }
-    tree.default(&key("turbulent_prandtl"), number(closure.prandtl));
 }
 
 fn write_incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {

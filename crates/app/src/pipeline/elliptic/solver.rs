@@ -262,7 +262,7 @@ impl Linear {
 /// Reads the section of Poisson's equation; all of it has defaults.
 ///
 /// # Errors
-/// Keys of other models; as [`Linear::read`].
+/// Keys of other models; unknown words, numbers out of range, keys of multigrid with another preconditioner.
 pub fn read(top: &Section<'_>) -> Result<SolverOptions, InputError> {
     let section = top.section_or_empty(SOLVER.name())?;
     section.of_model(MODEL)?;

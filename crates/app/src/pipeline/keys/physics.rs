@@ -104,44 +104,10 @@ pub(super) const KEYS: &[Row] = &[
          temperatures are relative to 288.15 K.",
     )
     .of(NAVIER_STOKES),
-    row(
-        "physics.closure",
-        &[Words(&["none", "smagorinsky", "wale", "vreman", "sigma"]), Section],
-        Value("none"),
-        "A model of the scales that the mesh does not resolve: an eddy viscosity ν_t beside the molecular one. \
-         A section with the name of a closure sets its numbers.",
-    )
-    .of(VISCOUS),
-    row("physics.closure.{smagorinsky,wale,vreman,sigma}", &[Section], Nothing, "A closure with its numbers.")
-        .of(VISCOUS),
-    row(
-        "physics.closure.smagorinsky.constant",
-        &[POSITIVE],
-        Value("0.17"),
-        "The constant C of ν_t = (CΔ)²|S|; 0.1 is usual in channels.",
-    )
-    .of(VISCOUS),
-    row("physics.closure.wale.constant", &[POSITIVE], Value("0.325"), "The constant C, with the width as CΔ.")
-        .of(VISCOUS),
-    row("physics.closure.vreman.constant", &[POSITIVE], Value("0.07"), "The constant c, with the width as cΔ².")
-        .of(VISCOUS),
-    row("physics.closure.sigma.constant", &[POSITIVE], Value("1.35"), "The constant C, with the width as CΔ.")
-        .of(VISCOUS),
-    row(
-        "physics.closure.{smagorinsky,wale,vreman,sigma}.length",
-        &[Formula("x, y, z, delta")],
-        Value("delta"),
-        "The filter width Δ of each element, a length: a formula of `delta`, which is the default |E|^(1/d)/(p \
-         + 1), and of the mean of the element's nodes, such as `2*delta` or `min(delta, 0.41*y)`.",
-    )
-    .of(VISCOUS),
-    row(
-        "physics.closure.{smagorinsky,wale,vreman,sigma}.turbulent_prandtl",
-        &[POSITIVE],
-        Value("0.9"),
-        "The Prandtl number of the heat that eddies carry, μ_t c_p/κ_t, and of all scalars of incompressible flow.",
-    )
-    .of(VISCOUS),
+];
+
+/// Those behind the keys of closures.
+pub(super) const OTHERS: &[Row] = &[
     row(
         "physics.reference",
         &[Section],
