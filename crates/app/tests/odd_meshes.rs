@@ -311,7 +311,7 @@ fn what_cannot_be_extruded_is_refused_at_its_place() {
     refused(&["mesh.extrude={layers: 2}"], &["`mesh.extrude.length` is missing"]);
     refused(&["mesh.extrude={length: 1}"], &["`mesh.extrude.layers` is missing"]);
     refused(&["mesh.extrude.length=0"], &["`mesh.extrude.length` is 0, but must be greater than 0"]);
-    refused(&["mesh.extrude.layers=0"], &["`mesh.extrude.layers`", "at least 1"]);
+    refused(&["mesh.extrude.layers=0"], &["`mesh.extrude.layers`", "must be from 1"]);
     refused(&["mesh.extrude.layers=1e9"], &["`mesh.extrude.layers`", "from 1 to 10000000"]);
     refused(&["mesh.extrude.start=1e20"], &["cannot be extruded from z = 1", "case.yaml:4:12"]);
     refused(&["mesh.extrude.layers=1e7", "mesh.refine=3"], &["elements", "mesh.refine"]);

@@ -208,7 +208,7 @@ fn limiters_without_sense_are_refused() {
     };
     refuses("space.limiter=barth-jespersen", &["`space.limiter` does not belong", "shock: none"]);
     refuses("space.shock=none", &["`monitors.0.limited` does not belong", "`space.shock: entropy-filter`"]);
-    refuses("space.shock={ entropy-filter: { tolerance: 1 } }", &["at least 0 and below 1"]);
+    refuses("space.shock={ entropy-filter: { tolerance: 1 } }", &["from 0 to below 1"]);
     refuses("space.shock=filter", &["`filter` is not a value of `space.shock`", "none, entropy-filter"]);
     refuses("space.limiter=minmod", &["none, positivity, barth-jespersen"]);
 }

@@ -30,13 +30,23 @@ pub struct CompressedRows {
 /// in both precisions and for all SIMD levels.
 const ELEMENTS: usize = 8;
 
-/// The faces of an element whose terms are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Faces {
-    /// All.
-    All,
-    /// Those on the boundary, as for functions that do not jump between elements.
-    Boundary,
+/// The terms of the diagonal block of an element at a point of a face, a row of the tables of the reference
+/// element: `penalty φ_i φ_j − stiffness (φ_i s_j + s_i φ_j)` with the derivatives `s` along the conormal.
+pub(super) struct FaceTerm {
+    pub(super) point: usize,
+    pub(super) stiffness: f64,
+    pub(super) penalty: f64,
+    pub(super) conormal: Option<[f64; 3]>,
+    /// Whether the face is shared with another element.
+    pub(super) inner: bool,
+}
+
+/// The diagonal of an element's diagonal block.
+pub(super) struct Diagonals {
+    /// Of all terms.
+    pub(super) all: Vec<f64>,
+    /// Without those of inner faces, which vanish for functions that do not jump there.
+    pub(super) conforming: Vec<f64>,
 }
 
 /// Number of such groups of elements whose rows are assembled in one task.
@@ -130,28 +140,22 @@ impl<T: PackScalar> Space<T> {
         }
     }
 
-    /// The contribution of the faces to the diagonal block of an element: calls
-    /// `add(point, stiffness, penalty, b)` at each face point, where
-    /// `penalty φ_i φ_j − stiffness (φ_i s_j + s_i φ_j)` is to be added, with the derivatives `s` along the
-    /// conormal `b`; `point` is a row of the tables of the reference element.
-    pub(super) fn face_terms(
-        &self,
-        element: usize,
-        terms: &ElementTerms,
-        faces: Faces,
-        mut add: impl FnMut(usize, f64, f64, Option<[f64; 3]>),
-    ) {
+    /// The contribution of the faces to the diagonal block of an element: calls `add` with the terms at each
+    /// face point.
+    pub(super) fn face_terms(&self, element: usize, terms: &ElementTerms, mut add: impl FnMut(FaceTerm)) {
         let offsets = &self.tables_of(element).reference.face_offsets;
         for face in 0..self.problem.mesh.shape(element).n_faces() {
-            let (stiffness, mass) = match self.across(element, face) {
-                Beyond::Element { .. } if faces == Faces::Boundary => continue,
+            let across = self.across(element, face);
+            let inner = matches!(across, Beyond::Element { .. });
+            let (stiffness, mass) = match across {
                 Beyond::Element { .. } => (0.5, 1.0),
                 Beyond::Boundary(b) => match self.problem.boundary(b) {
                     EllipticBoundary::Dirichlet => (1.0, 2.0),
                     EllipticBoundary::Neumann => continue,
                     EllipticBoundary::Robin { alpha } => {
                         for point in offsets[face]..offsets[face + 1] {
-                            add(point, 0.0, alpha * terms.face[point].weight, None);
+                            let penalty = alpha * terms.face[point].weight;
+                            add(FaceTerm { point, stiffness: 0.0, penalty, conormal: None, inner });
                         }
                         continue;
                     }
@@ -160,7 +164,8 @@ impl<T: PackScalar> Space<T> {
             let (tau, kappa) = self.face_coefficients(element, face);
             for (point, kappa) in (offsets[face]..).zip(kappa) {
                 let (at, w) = (&terms.face[point], kappa * terms.face[point].weight);
-                add(point, stiffness * w, mass * tau * w, Some(at.conormal()));
+                let (stiffness, penalty) = (stiffness * w, mass * tau * w);
+                add(FaceTerm { point, stiffness, penalty, conormal: Some(at.conormal()), inner });
             }
         }
     }
@@ -192,7 +197,7 @@ impl<T: PackScalar> Space<T> {
             add_products(&mut out, count, &left, f);
         });
         let mut right = vec![0.0; of.len()];
-        self.face_terms(element, terms, Faces::All, |point, stiffness, penalty, conormal| {
+        self.face_terms(element, terms, |FaceTerm { point, stiffness, penalty, conormal, .. }| {
             let phi = of.trace.row(point);
             let slopes = of.slopes(point, conormal);
             if stiffness == 0.0 {
@@ -229,9 +234,9 @@ impl<T: PackScalar> Space<T> {
         out
     }
 
-    /// The diagonal of an element's diagonal block, of its volume and of these faces. Only functions that do
-    /// not vanish at a point contribute there: with nodes on lines, few of all.
-    pub(super) fn own_diagonal(&self, element: usize, terms: &ElementTerms, faces: Faces) -> Vec<f64> {
+    /// The diagonal of an element's diagonal block. Only functions that do not vanish at a point contribute
+    /// there: with nodes on lines, few of all.
+    pub(super) fn own_diagonal(&self, element: usize, terms: &ElementTerms) -> Diagonals {
         let tables = self.tables_of(element);
         let dim = self.problem.mesh.dim;
         let mut out = vec![0.0; tables.reference.n_basis];
@@ -249,15 +254,19 @@ impl<T: PackScalar> Space<T> {
                 }
             }
         }
-        self.face_terms(element, terms, faces, |point, stiffness, penalty, conormal| {
+        let mut conforming = out.clone();
+        self.face_terms(element, terms, |FaceTerm { point, stiffness, penalty, conormal, inner }| {
             for &(i, phi) in tables.traces_at(point) {
                 let slope = conormal.map_or(0.0, |b| tables.slope(point, i, &b));
-                out[i] += phi * (penalty * phi - 2.0 * stiffness * slope);
+                let term = phi * (penalty * phi - 2.0 * stiffness * slope);
+                out[i] += term;
+                if !inner {
+                    conforming[i] += term;
+                }
             }
         });
         for face in 0..self.problem.mesh.shape(element).n_faces() {
-            if faces == Faces::All
-                && let Beyond::Element { side, .. } = self.across(element, face)
+            if let Beyond::Element { side, .. } = self.across(element, face)
                 && side.element as usize == element
                 && let Some((_, block)) = self.coupling(element, face, terms)
             {
@@ -266,29 +275,28 @@ impl<T: PackScalar> Space<T> {
                 }
             }
         }
-        out
+        Diagonals { all: out, conforming }
     }
 
     /// The same of other functions of the element, without the coupling of an element to itself.
-    pub(super) fn diagonal_of(
-        &self,
-        element: usize,
-        terms: &ElementTerms,
-        of: &Functions<'_>,
-        faces: Faces,
-    ) -> Vec<f64> {
+    pub(super) fn diagonal_of(&self, element: usize, terms: &ElementTerms, of: &Functions<'_>) -> Diagonals {
         let mut out = vec![0.0; of.len()];
         self.volume_terms(terms, of, |factor, f| {
             out.iter_mut().zip(f).for_each(|(out, f)| *out += factor * f * f);
         });
-        self.face_terms(element, terms, faces, |point, stiffness, penalty, conormal| {
+        let mut conforming = out.clone();
+        self.face_terms(element, terms, |FaceTerm { point, stiffness, penalty, conormal, inner }| {
             let slopes = of.slopes(point, conormal);
-            let all = slopes.iter().map(Some).chain(std::iter::repeat(None));
-            for ((out, phi), slope) in out.iter_mut().zip(of.trace.row(point)).zip(all) {
-                *out += phi * (penalty * phi - 2.0 * stiffness * slope.unwrap_or(&0.0));
+            for (i, phi) in of.trace.row(point).iter().enumerate() {
+                let slope = slopes.get(i).unwrap_or(&0.0);
+                let term = phi * (penalty * phi - 2.0 * stiffness * slope);
+                out[i] += term;
+                if !inner {
+                    conforming[i] += term;
+                }
             }
         });
-        out
+        Diagonals { all: out, conforming }
     }
 
     /// The neighbour across a face and the off-diagonal block that couples an element to it; `None` at a
@@ -520,9 +528,7 @@ impl<T: PackScalar> Sipdg<T> {
     #[must_use]
     pub fn diagonal(&self) -> Vec<T> {
         let space = &self.space;
-        self.numbers_of_nodes(T::ONE, |element| {
-            space.own_diagonal(element, &space.terms(element), Faces::All)
-        })
+        self.numbers_of_nodes(T::ONE, |element| space.own_diagonal(element, &space.terms(element)).all)
     }
 
     /// The diagonal as a function of λ: the diagonal of the operator with `λ factor` (see
@@ -534,7 +540,7 @@ impl<T: PackScalar> Sipdg<T> {
         let diffusion = |element: usize| {
             let mut terms = space.terms(element);
             terms.lambda.fill(0.0);
-            space.own_diagonal(element, &terms, Faces::All)
+            space.own_diagonal(element, &terms).all
         };
         let reaction = |element: usize| {
             let tables = space.tables_of(element);

@@ -326,15 +326,17 @@ impl<T: PackScalar> LineletInverse<T> {
             lines: self.lines.len(),
             elements: self.members.len(),
             longest: self.lines.iter().map(|line| line.members.len()).max().unwrap_or(0),
-            bytes: self.conforming.as_ref().map_or(0, Conforming::bytes)
-                + (self.factors.len() + self.unknowns.len()) * size_of::<T>(),
+            bytes: (self.factors.len() + self.unknowns.len()) * size_of::<T>(),
         }
     }
 
     /// Memory in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.summary().bytes + self.groups.iter().map(|g| g.diagonal.len() * size_of::<T>()).sum::<usize>()
+        let conforming = self.conforming.as_ref().map_or(0, Conforming::bytes);
+        conforming
+            + self.summary().bytes
+            + self.groups.iter().map(|g| g.diagonal.len() * size_of::<T>()).sum::<usize>()
     }
 }
 

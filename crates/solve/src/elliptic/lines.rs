@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dgsuite_gpu::Host;
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::PackScalar;
-use dgsuite_ops::elliptic::{LineletInverse, Linelets, Sipdg, SipdgOptions};
+use dgsuite_ops::elliptic::{Linelets, Sipdg, SipdgOptions};
 
 use super::shapes::{THIN, aspect_ratio};
 use super::{EllipticError, EllipticKind};
@@ -34,11 +34,11 @@ impl ThinElements {
     /// Counts those of a mesh.
     #[must_use]
     pub fn of(mesh: &Mesh) -> Self {
-        Self::among(mesh, |_| true)
+        Self::of_ratios(mesh, (0..mesh.n_elements()).map(|e| (e, aspect_ratio(mesh, e))))
     }
 
-    fn among(mesh: &Mesh, counts: impl Fn(usize) -> bool) -> Self {
-        let ratios = (0..mesh.n_elements()).filter(|e| counts(*e)).map(|e| (e, aspect_ratio(mesh, e)));
+    /// Those of elements with these aspect ratios.
+    fn of_ratios(mesh: &Mesh, ratios: impl Iterator<Item = (usize, f64)>) -> Self {
         let (mut count, mut thinnest) = (0, None);
         for (element, ratio) in ratios.filter(|(_, ratio)| *ratio > THIN) {
             count += 1;
@@ -107,12 +107,15 @@ impl LineDescription {
         for line in lines {
             line.iter().for_each(|&e| length[e as usize] = line.len());
         }
+        let in_short = (0..mesh.n_elements()).filter(|e| length[*e] <= SHORT);
+        let short: Vec<(usize, f64)> =
+            in_short.map(|e| (e, aspect_ratio(mesh, e))).filter(|(_, ratio)| *ratio > THIN).collect();
         Self {
             lines: lines.len(),
             elements: lines.iter().map(Vec::len).sum(),
             longest: lines.iter().map(Vec::len).max().unwrap_or(0),
-            without: ThinElements::among(mesh, |e| length[e] == 0),
-            short: ThinElements::among(mesh, |e| length[e] <= SHORT),
+            without: ThinElements::of_ratios(mesh, short.iter().copied().filter(|(e, _)| length[*e] == 0)),
+            short: ThinElements::of_ratios(mesh, short.iter().copied()),
             bytes: 0,
         }
     }
@@ -120,12 +123,6 @@ impl LineDescription {
     /// Describes the linelets of an operator without setting them up.
     pub(crate) fn found<T: PackScalar>(operator: &Sipdg<T>) -> Self {
         Self::new(operator.mesh(), &operator.linelets().elements())
-    }
-
-    /// Describes the linelets of an operator.
-    pub(super) fn of<T: PackScalar>(operator: &Sipdg<T>, inverse: &LineletInverse<T>) -> Self {
-        let bytes = inverse.summary().bytes;
-        Self { bytes, ..Self::new(operator.mesh(), &inverse.elements()) }
     }
 
     /// Elements of a linelet on average.

@@ -116,11 +116,14 @@ pub(crate) trait Machine {
     fn jacobi<T: Number>(&self, a: &Self::Operator<T>) -> Result<Piece<Of<Self, T>>, EllipticError>;
     /// The inverses of the element blocks.
     fn block_jacobi<T: Number>(&self, a: &Self::Operator<T>) -> Result<Piece<Of<Self, T>>, EllipticError>;
-    /// Point Jacobi with linelets, and what the linelets are.
+    /// Point Jacobi with linelets, and the bytes of the linelets' factors.
     fn linelets<T: Number>(
         &self,
         a: &Self::Operator<T>,
-    ) -> Result<(Piece<Of<Self, T>>, LineDescription), EllipticError>;
+    ) -> Result<(Piece<Of<Self, T>>, usize), EllipticError>;
+
+    /// What the linelets are, whose factors take these bytes.
+    fn describe_lines<T: Number>(&self, a: &Self::Operator<T>, bytes: usize) -> LineDescription;
 
     /// Point Jacobi with linelets for the operator with the constant `lambda` instead of its own λ.
     fn linelets_with_reaction(

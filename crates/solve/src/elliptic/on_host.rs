@@ -137,17 +137,15 @@ impl Machine for OnHost<'_> {
         Ok(Piece::new(Blocks(inverse, Arc::clone(&a.0)), bytes))
     }
 
-    fn linelets<T: Number>(
-        &self,
-        a: &Operator<T>,
-    ) -> Result<(Piece<Vector<T>>, LineDescription), EllipticError> {
+    fn linelets<T: Number>(&self, a: &Operator<T>) -> Result<(Piece<Vector<T>>, usize), EllipticError> {
         let inverse = a.0.linelet_inverse(with_continuous(&a.0))?;
-        let bytes = inverse.bytes();
-        let lines = match self.whole {
-            Some(whole) => LineDescription { bytes, ..LineDescription::found(&whole.0) },
-            None => LineDescription::of(&a.0, &inverse),
-        };
-        Ok((Piece::new(Linelets(inverse, Arc::clone(&a.0)), bytes), lines))
+        let (bytes, of_lines) = (inverse.bytes(), inverse.summary().bytes);
+        Ok((Piece::new(Linelets(inverse, Arc::clone(&a.0)), bytes), of_lines))
+    }
+
+    fn describe_lines<T: Number>(&self, a: &Operator<T>, bytes: usize) -> LineDescription {
+        let found = self.whole.map_or_else(|| LineDescription::found(&a.0), |w| LineDescription::found(&w.0));
+        LineDescription { bytes, ..found }
     }
 
     fn linelets_with_reaction(

@@ -142,10 +142,10 @@ fn p_multigrid<M: Machine, T: Number>(
         let inverse = match options.smoother() {
             SmootherKind::BlockJacobi => machine.block_jacobi(&fine)?,
             SmootherKind::Linelets => {
-                let (piece, found) = machine.linelets(&fine)?;
+                let (piece, bytes) = machine.linelets(&fine)?;
                 match &mut lines {
-                    Some(finest) => finest.bytes += found.bytes,
-                    None => lines = Some(found),
+                    Some(finest) => finest.bytes += bytes,
+                    None => lines = Some(machine.describe_lines(&fine, bytes)),
                 }
                 piece
             }

@@ -61,9 +61,10 @@ pub fn aspect_ratio(mesh: &Mesh, element: usize) -> f64 {
         [1, 2, 3].map(|v| if v < vertices.len() { minus(point(v), point(0)) } else { [0.0, 0.0, 1.0] });
     let volume = dot(cross(sides[0], sides[1]), sides[2]).abs();
     let area = |face: usize| {
-        let corners: Vec<[f64; 3]> = shape.face_vertices(face).iter().map(|v| point(*v)).collect();
-        let along = minus(corners[1], corners[0]);
-        let across = corners.get(2).map_or([0.0, 0.0, 1.0], |c| minus(*c, corners[0]));
+        let corners = shape.face_vertices(face);
+        let first = point(corners[0]);
+        let along = minus(point(corners[1]), first);
+        let across = corners.get(2).map_or([0.0, 0.0, 1.0], |c| minus(point(*c), first));
         let normal = cross(along, across);
         dot(normal, normal).sqrt()
     };

@@ -5,8 +5,7 @@
 //! nodal functions, a smoother `D⁻¹ + Q diag(QᵀAQ)⁻¹ Qᵀ` damps both. Jumps of continuous functions vanish, so
 //! that `QᵀAQ` is the matrix of continuous finite elements, whatever the penalty.
 
-use super::shared_nodes::{Node, shared_nodes};
-use crate::elliptic::assemble::Faces;
+use super::shared_nodes::{Node, SharedNodes, shared_nodes};
 use crate::elliptic::space::ranks::EllipticRanks;
 use crate::elliptic::{Space, continuous};
 use crate::error::OpsError;
@@ -72,15 +71,14 @@ impl<T: PackScalar> NodeHalo<T> {
 }
 
 impl<T: PackScalar> Conforming<T> {
-    /// Finds the functions. `nodes` are those of the smoother's basis by shape, `diagonal` returns the
-    /// diagonal of the volume and boundary terms of an element in this basis, `thin` tells whether an element
-    /// of the whole mesh is in a linelet, and `refresh` brings the entries of the layer. Collective.
+    /// Finds the functions. `nodes` are those of the smoother's basis by shape, `own` has the terms of each
+    /// entry in `diag(QᵀAQ)`, in the layer too, and `thin` tells whether an element of the whole mesh is in a
+    /// linelet. Collective.
     pub(super) fn new(
         space: &Space<T>,
         nodes: &[(Shape, Vec<[f64; 3]>)],
-        diagonal: &(dyn Fn(usize) -> Vec<f64> + Sync),
+        own: &[T],
         thin: &(dyn Fn(u32) -> bool + Sync),
-        refresh: &dyn Fn(&mut [T]),
     ) -> Result<Self, OpsError> {
         let ranks = space.problem.ranks.as_ref();
         let mesh = ranks.map_or(&space.problem.mesh, |ranks| ranks.whole());
@@ -88,27 +86,19 @@ impl<T: PackScalar> Conforming<T> {
             None => (0..mesh.n_elements() as u32).collect(),
             Some(ranks) => around(ranks),
         };
-        let mut lists = shared_nodes(space, mesh, &elements, nodes, thin);
+        let mut shared = shared_nodes(space, mesh, &elements, nodes, thin);
+        let n = space.len();
+        let (mut halo, mut place) = (None, BTreeMap::new());
         if let Some(ranks) = ranks {
             let here = ranks.joint().comm().rank() as u32;
             let of = ranks.partition().of();
-            lists.retain(|list| list.iter().any(|node| of[elements[node.0 as usize] as usize] == here));
+            let is_own = |node: &Node| of[elements[node.0 as usize] as usize] == here;
+            shared = shared.only(|list| list.iter().any(is_own));
+            let (mut of_ranks, places) = node_halo(space, ranks, &elements, &shared)?;
+            of_ranks.run(own);
+            (halo, place) = (Some(of_ranks), places);
         }
-        // Contributions of elements, rounded as the numbers of all ranks are.
-        let mut own = space.vector(T::ZERO, |element| {
-            space.counts(element).then(|| diagonal(element).into_iter().map(T::from_f64))
-        });
-        refresh(&mut own);
-        let n = space.len();
-        let (halo, place) = match ranks {
-            None => (None, BTreeMap::new()),
-            Some(ranks) => {
-                let (mut halo, place) = node_halo(space, ranks, &elements, &lists)?;
-                halo.run(&own);
-                (Some(halo), place)
-            }
-        };
-        let entry = |(element, i): &Node| -> usize {
+        let entry = |(element, i): &Node| -> u32 {
             let local = match ranks {
                 None => Some(*element as usize),
                 Some(ranks) => ranks.elements().binary_search(&elements[*element as usize]).ok(),
@@ -116,33 +106,37 @@ impl<T: PackScalar> Conforming<T> {
             match local {
                 Some(local) => {
                     let (first, stride) = space.rows(local);
-                    first + usize::from(*i) * stride
+                    (first + usize::from(*i) * stride) as u32
                 }
-                None => n + place.get(&(*element, *i)).map_or(0, |k| *k as usize),
+                None => n as u32 + place.get(&(*element, *i)).copied().unwrap_or(0),
             }
         };
-        let mut function = vec![NOWHERE; n];
-        let (mut starts, mut entries, mut inverse) = (vec![0], Vec::new(), Vec::new());
-        for list in &lists {
-            let first = entries.len();
-            entries.extend(list.iter().map(|node| entry(node) as u32));
-            let contribution = |&entry: &u32| {
-                let received = || halo.as_ref().map_or(T::ZERO, |halo| halo.received[entry as usize - n]);
-                own.get(entry as usize).copied().unwrap_or_else(received).to_f64()
+        let received: &[T] = halo.as_ref().map_or(&[], |halo| &halo.received);
+        let term = |&entry: &u32| {
+            let entry = entry as usize;
+            own.get(entry).unwrap_or_else(|| &received[entry - n]).to_f64()
+        };
+        let (entries, inverse) = space.problem.host.install(|| {
+            let entries: Vec<u32> = shared.nodes.par_iter().map(entry).collect();
+            // A function whose diagonal is no number is left out.
+            let inverse = |k: usize| {
+                let of = shared.starts[k] as usize..shared.starts[k + 1] as usize;
+                let sum: f64 = entries[of].iter().map(term).sum();
+                T::from_f64(if sum > 0.0 && sum.is_finite() { 1.0 / sum } else { 0.0 })
             };
-            let sum: f64 = entries[first..].iter().map(contribution).sum();
-            if !(sum > 0.0 && sum.is_finite()) {
-                entries.truncate(first);
-                continue;
+            let inverse: Vec<T> = (0..shared.len()).into_par_iter().map(inverse).collect();
+            (entries, inverse)
+        });
+        let mut function = vec![NOWHERE; n];
+        for (k, ends) in shared.starts.windows(2).enumerate() {
+            for &entry in &entries[ends[0] as usize..ends[1] as usize] {
+                if let Some(function) = function.get_mut(entry as usize) {
+                    *function = k as u32;
+                }
             }
-            for &entry in entries[first..].iter().filter(|entry| (**entry as usize) < n) {
-                function[entry as usize] = inverse.len() as u32;
-            }
-            inverse.push(T::from_f64(1.0 / sum));
-            starts.push(entries.len() as u32);
         }
         let sums = vec![T::ZERO; inverse.len()];
-        Ok(Self { starts, entries, inverse, function, sums, halo })
+        Ok(Self { starts: shared.starts, entries, inverse, function, sums, halo })
     }
 
     /// `diag(QᵀAQ)⁻¹ Qᵀ r`.
@@ -207,7 +201,7 @@ fn node_halo<T: PackScalar>(
     space: &Space<T>,
     ranks: &Arc<EllipticRanks>,
     elements: &[u32],
-    lists: &[Vec<Node>],
+    shared: &SharedNodes,
 ) -> Result<(NodeHalo<T>, BTreeMap<Node, u32>), OpsError> {
     let (of, here) = (ranks.partition().of(), ranks.joint().comm().rank() as u32);
     let part = |node: &Node| of[elements[node.0 as usize] as usize];
@@ -219,7 +213,7 @@ fn node_halo<T: PackScalar>(
     }
     layers.sort_unstable();
     let (mut sends, mut receives): (Vec<(u32, Node)>, Vec<(u32, Node)>) = (Vec::new(), Vec::new());
-    for list in lists {
+    for list in shared.lists() {
         for node in list {
             let element = elements[node.0 as usize];
             if part(node) == here {
@@ -261,6 +255,3 @@ fn node_halo<T: PackScalar>(
     let received = vec![T::ZERO; receives.len()];
     Ok((NodeHalo { ranks: Arc::clone(ranks), messages, exchange, received }, place))
 }
-
-/// The terms of `QᵀAQ`: jumps vanish on inner faces.
-pub(super) const TERMS: Faces = Faces::Boundary;

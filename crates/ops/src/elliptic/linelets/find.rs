@@ -6,6 +6,7 @@ use crate::lanes::simd::PackScalar;
 use crate::space::geometry::{cross, dot};
 use dgsuite_basis::Shape;
 use dgsuite_gpu::SimdLevel;
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Two elements are coupled strongly if their face is at least as strong as this multiple of their weakest
@@ -110,36 +111,37 @@ impl<T: PackScalar> Space<T> {
             Across::Edge(d) => directions_of(e).get(d as usize).is_some_and(|d| d.crosses[f]),
             Across::Vector(_) => true,
         };
-        let stretching: Vec<Stretching> = (0..n)
-            .map(|e| {
-                let corners =
-                    mesh.element_vertices(e).iter().map(|&v| mesh.points[v as usize]).collect::<Vec<_>>();
-                let across = thin_direction(mesh.shape(e), directions_of(e), &corners);
-                let all = (0..mesh.shape(e).n_faces()).map(|f| (f, strength(e, f)));
-                let strongest = all.clone().filter(|(f, _)| crosses_of(e, across, *f)).map(|(_, s)| s);
-                Stretching {
-                    weakest: all.map(|(_, s)| s).fold(f64::INFINITY, f64::min),
-                    strongest: strongest.fold(0.0, f64::max),
-                    across,
-                }
-            })
-            .collect();
+        let stretching_of = |e: usize| {
+            let corners =
+                mesh.element_vertices(e).iter().map(|&v| mesh.points[v as usize]).collect::<Vec<_>>();
+            let across = thin_direction(mesh.shape(e), directions_of(e), &corners);
+            let all = (0..mesh.shape(e).n_faces()).map(|f| (f, strength(e, f)));
+            let strongest = all.clone().filter(|(f, _)| crosses_of(e, across, *f)).map(|(_, s)| s);
+            Stretching {
+                weakest: all.map(|(_, s)| s).fold(f64::INFINITY, f64::min),
+                strongest: strongest.fold(0.0, f64::max),
+                across,
+            }
+        };
+        let stretching: Vec<Stretching> =
+            self.problem.host.install(|| (0..n).into_par_iter().map(stretching_of).collect());
         let crosses = |e: usize, f: usize| crosses_of(e, stretching[e].across, f);
         // Strong faces, from the strongest ratio to the weakest; equal ones as they are numbered.
-        let mut strong: Vec<(f64, [(u32, u8); 2])> = Vec::new();
-        for e in 0..n {
-            for f in 0..mesh.shape(e).n_faces() {
-                let Beyond::Element { side, .. } = self.across(e, f) else { continue };
+        let strong_of = |e: usize| {
+            let (stretching, strength, crosses) = (&stretching, &strength, &crosses);
+            (0..mesh.shape(e).n_faces()).filter_map(move |f| {
+                let Beyond::Element { side, .. } = self.across(e, f) else { return None };
                 let (other, their) = (side.element as usize, side.face as usize);
                 if (other, their) <= (e, f) || !crosses(e, f) || !crosses(other, their) {
-                    continue;
+                    return None;
                 }
                 let ratio = strength(e, f) / stretching[e].weakest.max(stretching[other].weakest);
-                if ratio >= STRONG {
-                    strong.push((ratio, [(e as u32, f as u8), (other as u32, their as u8)]));
-                }
-            }
-        }
+                let both = [(e as u32, f as u8), (other as u32, their as u8)];
+                (ratio >= STRONG).then_some((ratio, both))
+            })
+        };
+        let mut strong: Vec<(f64, [(u32, u8); 2])> =
+            self.problem.host.install(|| (0..n).into_par_iter().flat_map_iter(strong_of).collect());
         strong.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut taken: Vec<[Option<(u8, u32, u8)>; 2]> = vec![[None; 2]; n];
         let mut parent: Vec<u32> = (0..n as u32).collect();

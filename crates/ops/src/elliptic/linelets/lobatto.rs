@@ -1,7 +1,7 @@
 //! The diagonal of the matrix for the Gauss–Lobatto basis of quadrilaterals and hexahedra.
 
 use crate::elliptic::Space;
-use crate::elliptic::assemble::Faces;
+use crate::elliptic::assemble::{Diagonals, FaceTerm};
 use crate::elliptic::space::ElementTerms;
 use crate::error::OpsError;
 use crate::lanes::simd::PackScalar;
@@ -69,14 +69,13 @@ impl Lobatto {
         Ok(Self { order, dim, tables: tables.collect() })
     }
 
-    /// The diagonal for one element, of its volume and of these faces.
+    /// The diagonal for one element.
     pub(super) fn diagonal<T: PackScalar>(
         &self,
         space: &Space<T>,
         element: usize,
         terms: &ElementTerms,
-        faces: Faces,
-    ) -> Vec<f64> {
+    ) -> Diagonals {
         let tables = &self.tables[space.part_of(element).1];
         let (n, dim) = (self.order + 1, self.dim);
         let n_functions = n.pow(dim as u32);
@@ -106,13 +105,18 @@ impl Lobatto {
         if terms.lambda.iter().any(|lambda| *lambda != 0.0) {
             add(terms.jw.iter().zip(&terms.lambda).map(|(w, lambda)| w * lambda).collect(), &|_| 0);
         }
-        space.face_terms(element, terms, faces, |point, stiffness, penalty, conormal| {
+        let mut conforming = out.clone();
+        space.face_terms(element, terms, |FaceTerm { point, stiffness, penalty, conormal, inner }| {
             for AtPoint { function, value, slopes } in &tables.at_faces[point] {
                 let slope = conormal.map_or(0.0, |b| (0..dim).map(|d| b[d] * slopes[d]).sum());
-                out[*function as usize] += value * (penalty * value - 2.0 * stiffness * slope);
+                let term = value * (penalty * value - 2.0 * stiffness * slope);
+                out[*function as usize] += term;
+                if !inner {
+                    conforming[*function as usize] += term;
+                }
             }
         });
-        out
+        Diagonals { all: out, conforming }
     }
 }
 

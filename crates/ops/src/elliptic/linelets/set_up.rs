@@ -1,11 +1,11 @@
 //! The set-up of linelets: members, tables and factors.
 
-use super::conforming::{self, Conforming};
+use super::conforming::Conforming;
 use super::factor::{Size, factor_len, factorise};
 use super::find::{Across, Link, directions};
 use super::lobatto::Lobatto;
 use super::{GroupInverse, Line, LineletInverse, Linelets, Member, NOWHERE, Reduced, WEIGHT, reduced};
-use crate::elliptic::assemble::{Faces, add_coupling};
+use crate::elliptic::assemble::{Diagonals, add_coupling};
 use crate::elliptic::functions::Functions;
 use crate::elliptic::space::ElementTerms;
 use crate::elliptic::tables::{Tables, clean, node_set};
@@ -183,8 +183,12 @@ impl<T: PackScalar> Space<T> {
         let diagonals = (0..groups.len())
             .map(|g| Diagonal::new(space, g, bases[g].1.as_ref()))
             .collect::<Result<Vec<_>, OpsError>>()?;
+        let mut own = vec![T::ZERO; refresh.map_or(0, |_| space.len())];
+        let mut rest = &mut own[..];
         for (g, inverse) in groups.iter_mut().enumerate() {
-            self.fill_diagonal(g, inverse, &diagonals[g])?;
+            let here;
+            (here, rest) = rest.split_at_mut(rest.len().min(inverse.layout.len()));
+            self.fill_diagonal(g, inverse, &diagonals[g], here)?;
         }
         let conforming = match refresh {
             None => None,
@@ -194,10 +198,7 @@ impl<T: PackScalar> Space<T> {
                 let nodes = shapes
                     .map(|shape| Ok((shape, nodes(shape, space.order, smoother_nodes(shape))?)))
                     .collect::<Result<Vec<_>, OpsError>>()?;
-                let diagonal = |element: usize| {
-                    let (g, _) = space.part_of(element);
-                    diagonals[g].of(space, element, &space.terms(element), conforming::TERMS)
-                };
+                refresh(&mut own);
                 let thin = |element: u32| match &space.problem.ranks {
                     Some(ranks) => ranks.is_thin(element),
                     None => {
@@ -205,7 +206,7 @@ impl<T: PackScalar> Space<T> {
                         groups[usize::from(group)].members[slot as usize] != NOWHERE
                     }
                 };
-                Some(Conforming::new(space, &nodes, &diagonal, &thin, refresh)?)
+                Some(Conforming::new(space, &nodes, &own, &thin)?)
             }
         };
         let mut factors = vec![T::ZERO; n_factors];
@@ -299,23 +300,35 @@ impl<T: PackScalar> Space<T> {
         (Functions::nodal(&space.tables[g][p]).combined(&values), of)
     }
 
-    /// The entries of `W D⁻¹ W`.
-    fn fill_diagonal(&self, g: usize, inverse: &mut GroupInverse<T>, of: &Diagonal) -> Result<(), OpsError> {
+    /// The entries of `W D⁻¹ W`, and in `conforming`, unless it is empty, those of the diagonal for functions
+    /// that do not jump.
+    fn fill_diagonal(
+        &self,
+        g: usize,
+        inverse: &mut GroupInverse<T>,
+        of: &Diagonal,
+        conforming: &mut [T],
+    ) -> Result<(), OpsError> {
         let space = self;
         let group = &space.groups[g];
         let (layout, members) = (inverse.layout, &inverse.members);
         space.problem.host.install(|| {
-            inverse.diagonal.par_chunks_mut(layout.block_len()).enumerate().try_for_each(|(block, out)| {
+            let blocks = inverse.diagonal.par_chunks_mut(layout.block_len()).enumerate();
+            let mut rest: Vec<&mut [T]> = conforming.chunks_mut(layout.block_len()).collect();
+            rest.resize_with(layout.blocks, Default::default);
+            blocks.zip(rest).try_for_each(|((block, out), conforming)| {
                 let part = group.part_of(block);
                 let end = part.first_block * layout.lanes + part.n_elements;
                 out.fill(T::ONE);
                 for slot in block * layout.lanes..((block + 1) * layout.lanes).min(end) {
                     let element = group.elements[slot] as usize;
                     let terms = space.terms(element);
-                    let diagonal = of.of(space, element, &terms, Faces::All);
+                    let diagonal = of.of(space, element, &terms);
                     let weight = if members[slot] == NOWHERE { 1.0 } else { WEIGHT };
                     let lane = slot % layout.lanes;
-                    for (out, d) in out[lane..].iter_mut().step_by(layout.lanes).zip(diagonal) {
+                    let lanes = conforming.iter_mut().skip(lane).step_by(layout.lanes);
+                    lanes.zip(diagonal.conforming).for_each(|(out, d)| *out = T::from_f64(d));
+                    for (out, d) in out[lane..].iter_mut().step_by(layout.lanes).zip(diagonal.all) {
                         if !(d > 0.0 && d.is_finite()) {
                             return Err(not_positive(space.problem.mesh.tag(element)));
                         }
@@ -359,19 +372,11 @@ impl Diagonal {
         })
     }
 
-    fn of<T: PackScalar>(
-        &self,
-        space: &Space<T>,
-        element: usize,
-        terms: &ElementTerms,
-        faces: Faces,
-    ) -> Vec<f64> {
+    fn of<T: PackScalar>(&self, space: &Space<T>, element: usize, terms: &ElementTerms) -> Diagonals {
         match self {
-            Self::Nodal => space.own_diagonal(element, terms, faces),
-            Self::Lobatto(lobatto) => lobatto.diagonal(space, element, terms, faces),
-            Self::Dense(functions) => {
-                space.diagonal_of(element, terms, &functions[space.part_of(element).1], faces)
-            }
+            Self::Nodal => space.own_diagonal(element, terms),
+            Self::Lobatto(lobatto) => lobatto.diagonal(space, element, terms),
+            Self::Dense(functions) => space.diagonal_of(element, terms, &functions[space.part_of(element).1]),
         }
     }
 }

@@ -63,6 +63,40 @@ impl FaceNodes {
 
 /// The nodes that are the same node of the mesh, for each that at least two elements share. Nodes and lists
 /// are in the order of elements.
+pub(super) struct SharedNodes {
+    /// First of each list in `nodes`, then their number.
+    pub(super) starts: Vec<u32>,
+    pub(super) nodes: Vec<Node>,
+}
+
+impl SharedNodes {
+    pub(super) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    pub(super) fn list(&self, k: usize) -> &[Node] {
+        &self.nodes[self.starts[k] as usize..self.starts[k + 1] as usize]
+    }
+
+    pub(super) fn lists(&self) -> impl Iterator<Item = &[Node]> {
+        (0..self.len()).map(|k| self.list(k))
+    }
+
+    /// Those with this property.
+    pub(super) fn only(self, wanted: impl Fn(&[Node]) -> bool) -> Self {
+        if self.lists().all(&wanted) {
+            return self;
+        }
+        let mut out = Self { starts: vec![0], nodes: Vec::new() };
+        for list in self.lists().filter(|list| wanted(list)) {
+            out.nodes.extend_from_slice(list);
+            out.starts.push(out.nodes.len() as u32);
+        }
+        out
+    }
+}
+
+/// Finds the nodes that elements share.
 ///
 /// `elements` are those to be searched, ascending; `nodes` are the nodes of each shape of the mesh. A node is
 /// left out if the nodes of elements at a face differ, if an element meets itself there, or if `skip` holds
@@ -73,7 +107,7 @@ pub(super) fn shared_nodes<T: PackScalar>(
     elements: &[u32],
     nodes: &[(Shape, Vec<[f64; 3]>)],
     skip: impl Fn(u32) -> bool + Sync,
-) -> Vec<Vec<Node>> {
+) -> SharedNodes {
     let kinds: Vec<(Shape, FaceNodes, usize)> =
         nodes.iter().map(|(shape, nodes)| (*shape, FaceNodes::new(*shape, nodes), nodes.len())).collect();
     let kind = |element: u32| {
@@ -148,7 +182,7 @@ pub(super) fn shared_nodes<T: PackScalar>(
 }
 
 /// The nodes of each root that has several, without those with a root that is left out.
-fn gathered(roots: &[u32], left_out: &[AtomicBool], first: &[u32]) -> Vec<Vec<Node>> {
+fn gathered(roots: &[u32], left_out: &[AtomicBool], first: &[u32]) -> SharedNodes {
     let mut count = vec![0_u32; roots.len()];
     roots.iter().for_each(|root| count[*root as usize] += 1);
     for (root, left_out) in roots.iter().zip(left_out) {
@@ -156,27 +190,33 @@ fn gathered(roots: &[u32], left_out: &[AtomicBool], first: &[u32]) -> Vec<Vec<No
             count[*root as usize] = 0;
         }
     }
-    // The number of each root's list, from 1.
-    let mut lists: Vec<Vec<Node>> = Vec::new();
-    for count in count.iter_mut() {
-        let several = *count > 1;
-        if several {
-            lists.push(Vec::with_capacity(*count as usize));
+    // The place of the next node of each root's list.
+    let (mut starts, mut n) = (vec![0], 0);
+    for count in &mut count {
+        if *count > 1 {
+            (*count, n) = (n, n + *count);
+            starts.push(n);
+        } else {
+            *count = NONE;
         }
-        *count = if several { lists.len() as u32 } else { 0 };
     }
+    let mut nodes = vec![(0, 0); n as usize];
     for (element, ends) in first.windows(2).enumerate() {
         for i in ends[0]..ends[1] {
-            if let Some(list) = count[roots[i as usize] as usize].checked_sub(1) {
-                lists[list as usize].push((element as u32, (i - ends[0]) as u16));
+            let next = &mut count[roots[i as usize] as usize];
+            if *next != NONE {
+                nodes[*next as usize] = (element as u32, (i - ends[0]) as u16);
+                *next += 1;
             }
         }
     }
     // An element that has a node twice meets itself through others.
-    let twice = |list: &Vec<Node>| list.windows(2).any(|pair| pair[0].0 == pair[1].0);
-    lists.retain(|list| !twice(list));
-    lists
+    let once = |list: &[Node]| list.windows(2).all(|pair| pair[0].0 != pair[1].0);
+    SharedNodes { starts, nodes }.only(once)
 }
+
+/// A root without a list.
+const NONE: u32 = u32::MAX;
 
 /// The smallest of the numbers united with `i`, if nothing is united meanwhile.
 fn root(parent: &[AtomicU32], mut i: u32) -> u32 {

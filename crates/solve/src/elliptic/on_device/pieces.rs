@@ -123,16 +123,17 @@ impl Machine for WithHost<'_> {
         Ok(Piece::new(Blocks(inverse), bytes))
     }
 
-    fn linelets<T: Number>(&self, a: &Pair<T>) -> Result<(Piece<Vector<T>>, LineDescription), EllipticError> {
+    fn linelets<T: Number>(&self, a: &Pair<T>) -> Result<(Piece<Vector<T>>, usize), EllipticError> {
         let on_host = a.on_host.linelet_inverse(with_continuous(&a.on_host))?;
-        let mut lines = match self.whole {
-            Some(whole) => LineDescription { bytes: on_host.bytes(), ..LineDescription::found(&whole.0) },
-            None => LineDescription::of(&a.on_host, &on_host),
-        };
-        lines.bytes = lines.bytes / size_of::<f64>() * T::BYTES;
+        let of_lines = on_host.summary().bytes / size_of::<f64>() * T::BYTES;
         let inverse = a.on_device.linelets(&on_host)?;
         let bytes = inverse.bytes();
-        Ok((Piece::new(Linelets(inverse), bytes), lines))
+        Ok((Piece::new(Linelets(inverse), bytes), of_lines))
+    }
+
+    fn describe_lines<T: Number>(&self, a: &Pair<T>, bytes: usize) -> LineDescription {
+        let of = self.whole.map_or(&a.on_host, |whole| &whole.0);
+        LineDescription { bytes, ..LineDescription::found(of) }
     }
 
     fn linelets_with_reaction(
