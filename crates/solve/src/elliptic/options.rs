@@ -172,8 +172,8 @@ impl Orders {
 
     /// Returns suitable orders for a smoother on a mesh, on the CPU. On tetrahedra, point smoothers leave
     /// error components to the next level that half of the order cannot represent: 1,296 tetrahedra of orders
-    /// 3 to 6 take 24 26 36 41 iterations to 1e-8 with halved orders and 18 18 19 21 with all orders, which
-    /// is 0.85 to 0.95 of the products with the operator.
+    /// 3 to 6 take 13 12 19 25 iterations to 1e-8 with halved orders and 9 9 10 13 with all orders, which
+    /// is 0.89 to 1.02 of the products with the operator.
     #[must_use]
     pub fn suited(smoother: SmootherKind, mesh: &Mesh) -> Self {
         let tetrahedra = mesh.sets.iter().any(|set| set.shape == Shape::Tetrahedron && !set.is_empty());
